@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"countd/shards"
+	"countd/wal"
+)
+
+// merger carries sealed segments of the log over into the store, in a goroutine of its own. It
+// reads nothing but the log, so the store is never ahead of what is durable.
+type merger struct {
+	kick    chan struct{}
+	running atomic.Bool
+	merges  atomic.Int64
+
+	// gen is the generation that is captured now, job what is to be merged: the segments that hold all of
+	// an earlier one. The committer sets both, the merger takes the job away when it is done.
+	gen atomic.Uint32
+	job atomic.Pointer[mergeJob]
+
+	// changing is held while the store takes segments and they are removed. A backup holds it, and takes
+	// e.commit below it.
+	changing sync.Mutex
+}
+
+// mergeJob is the merge of all segments up to one, which hold the captures of a generation.
+type mergeJob struct {
+	sealed []wal.SegmentInfo
+	gen    byte
+}
+
+const firstGeneration = 1
+
+func sealedBytes(sealed []wal.SegmentInfo) (n int64) {
+	for _, s := range sealed {
+		n += s.Bytes
+	}
+	return n
+}
+
+// propose makes a job of the sealed segments when together they have reached size and the last job is
+// done. REQUIRES e.commit, and that no flush is under way: what was captured is in sealed segments.
+func (m *merger) propose(sealed []wal.SegmentInfo, size int64) {
+	if len(sealed) == 0 || sealedBytes(sealed) < size || m.job.Load() != nil {
+		return
+	}
+	gen := m.gen.Load()
+	m.gen.Store(gen%shards.Generations + 1)
+	m.job.Store(&mergeJob{sealed, byte(gen)})
+	m.wake()
+}
+
+func (m *merger) wake() {
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}
+
+// mergeRetry is how long the merger waits after an error; the log keeps what it could not take.
+const mergeRetry = 10 * time.Second
+
+func (e *Engine) mergeLoop() {
+	defer e.bg.Done()
+	var retry <-chan time.Time
+	e.merge.wake()
+	for {
+		select {
+		case <-e.quit:
+			return
+		case <-e.merge.kick:
+		case <-retry:
+		}
+		retry = nil
+		if err := e.mergeIfDue(); err != nil && !errors.Is(err, errMergeStopped) {
+			e.log.Error("merging the log into the store failed; it is tried again", "err", err)
+			retry = time.After(mergeRetry)
+		}
+	}
+}
+
+// mergeIfDue does the job there is, and tells the tables that the store has that generation.
+func (e *Engine) mergeIfDue() error {
+	job := e.merge.job.Load()
+	if job == nil {
+		return nil
+	}
+	if err := e.mergeSegments(job.sealed); err != nil {
+		return err
+	}
+	e.eachTable(func(_ int, t *shards.Table) {
+		for part := 0; part < shards.Partitions; part++ {
+			p := t.Part(part)
+			p.Lock()
+			p.Stored(job.gen)
+			p.Unlock()
+		}
+	})
+	e.merge.job.Store(nil)
+	e.rotateBehind()
+	e.mayEvict()
+	e.setSlowness()
+	return nil
+}
+
+var errMergeStopped = errors.New("engine: merge stopped by Close")
+
+// mergeSegments applies segments to the store, the last image of each key, and removes them.
+func (e *Engine) mergeSegments(sealed []wal.SegmentInfo) error {
+	e.merge.running.Store(true)
+	defer e.merge.running.Store(false)
+	start := time.Now()
+	b, err := e.files.store.Position()
+	if err != nil {
+		return err
+	}
+	m := merge{readSeg: e.readSealed, rangeMax: e.mergeRangeBytes()}
+	m.seed = e.seed
+	if m.pos, err = decodePosition(b); err != nil {
+		return err
+	}
+	m.sealed = slices.DeleteFunc(slices.Clone(sealed), func(s wal.SegmentInfo) bool {
+		return s.ID <= m.pos.segment // merged before, but a crash kept it from being removed
+	})
+	if err := m.survey(); err != nil {
+		return err
+	}
+	m.pos.clockMs = e.clock.last.Load()
+	e.merge.changing.Lock()
+	defer e.merge.changing.Unlock()
+	if len(m.sealed) > 0 {
+		if err := e.files.store.Apply(m.pos.append(nil), m.dead, m.next); err != nil {
+			return err
+		}
+	}
+	if err := e.files.wal.Remove(sealed[len(sealed)-1].ID); err != nil {
+		return fmt.Errorf("removing merged segments: %w", err)
+	}
+	e.merge.merges.Add(1)
+	e.log.Info("merged the log into the store", "segments", len(sealed), "images", m.images,
+		"keys", m.keys, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// readSealed is wal.Log.ReadSegment, which Close ends.
+func (e *Engine) readSealed(id wal.SegmentID, fn func(epoch uint64, chunk []byte) error) ([]byte, error) {
+	return e.files.wal.ReadSegment(id, func(epoch uint64, chunk []byte) error {
+		if e.stopped() {
+			return errMergeStopped
+		}
+		return fn(epoch, chunk)
+	})
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"countd/config"
+)
+
+// listen opens the sockets that --bind and --port ask for.
+func (srv *Server) listen() (listeners []*net.TCPListener, err error) {
+	defer func() {
+		if err != nil {
+			for _, ln := range listeners {
+				_ = ln.Close()
+			}
+		}
+	}()
+	for _, a := range srv.cfg.Addresses() {
+		ln, err := net.Listen(a.Network(), a.String())
+		switch {
+		case err == nil:
+			listeners = append(listeners, ln.(*net.TCPListener))
+		case a.Optional && notHere(err):
+			srv.log.Warn("not listening on an address this machine does not have",
+				"address", a.String(), "error", err)
+		default:
+			return listeners, listenError(a, err)
+		}
+	}
+	if len(listeners) == 0 {
+		return nil, errors.New("server: no address to listen on: see --bind")
+	}
+	return listeners, nil
+}
+
+// notHere reports whether an address cannot be bound because the machine lacks it.
+func notHere(err error) bool {
+	for _, errno := range []unix.Errno{unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT,
+		unix.EPFNOSUPPORT, unix.ESOCKTNOSUPPORT, unix.ENOPROTOOPT} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+func listenError(a config.Address, err error) error {
+	switch {
+	case errors.Is(err, unix.EADDRINUSE):
+		return fmt.Errorf("server: cannot listen on %s: another process uses port %d; "+
+			"stop it or choose another port with --port", a, a.Port)
+	case errors.Is(err, unix.EACCES):
+		return fmt.Errorf("server: cannot listen on %s: this user may not use port %d; "+
+			"choose one above 1023 with --port", a, a.Port)
+	}
+	return fmt.Errorf("server: cannot listen on %s: %w", a, err)
+}
+
+// Addrs are the addresses that are listened on, with the ports the system chose for port 0. Valid
+// once Ready is closed.
+func (srv *Server) Addrs() []string {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.mu.addrs
+}
+
+// Addr is the first of Addrs.
+func (srv *Server) Addr() string { return srv.Addrs()[0] }
+
+// reservedFiles is how many descriptors are not for clients: the log, the store, listeners, and
+// connections on their way to be turned away.
+const reservedFiles = 512
+
+// filesPerClient is how many a client may take: its socket, and a duplicate while a drain writes what
+// it does not read.
+const filesPerClient = 2
+
+// followMaxClients sets how many clients are let in: maxclients, or what the limit on open files
+// leaves. A process that runs out of descriptors could not even turn clients away.
+func (srv *Server) followMaxClients() {
+	want := srv.cfg.Int("maxclients")
+	limit := want
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < 1<<31 {
+		limit = min(want, max(1, (int64(files.Cur)-reservedFiles)/filesPerClient))
+	}
+	if limit < want {
+		srv.log.Warn("maxclients is lowered: the process may not open more files",
+			"maxclients", want, "now", limit, "open_files_limit", files.Cur)
+	}
+	srv.clientLimit.Store(limit)
+}

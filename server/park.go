@@ -1,0 +1,109 @@
+package server
+
+import "bytes"
+
+// Parking: a session whose next commands need entries that are in the store alone stops, a goroutine reads
+// them, and a posted task lets the session go on; its loop serves the others meanwhile. The replies of a
+// connection keep their order, since it has only one command under way.
+//
+// That the entries are in the table then is likely, not certain: they may have been evicted again. The
+// engine reads what is missing itself, so that parking is only for the neighbours' sake.
+//
+// A command that takes long and is no business of the loop, SAVE, parks its session too (await).
+
+// maxLoads bounds the sessions of a server that are being loaded for at one time; others wait.
+const maxLoads = 64
+
+// mayPark reports whether entries may be in the store alone, and the session has a loop to go on without
+// it.
+func (s *Session) mayPark() bool { return s.loop != nil && s.srv.eng != nil && s.srv.eng.Partial() }
+
+// park parks the session if the commands at the start of b, which are of the common form, need entries
+// that are not in the table.
+func (s *Session) park(a *lookahead, b []byte) bool {
+	n := a.split(b)
+	a.keys = a.keys[:0]
+	for i := range a.cmds[:n] {
+		a.keys = s.appendKeys(a.keys, a.cmds[i].args)
+	}
+	return s.parkFor(a.keys, n)
+}
+
+// parkArgs is park for one command of any form.
+func (s *Session) parkArgs(args [][]byte) bool { return s.parkFor(s.appendKeys(nil, args), 1) }
+
+// appendKeys appends the keys that a command names.
+func (s *Session) appendKeys(dst [][]byte, args [][]byte) [][]byte {
+	cmd := s.cur.cmd
+	if len(args) == 0 {
+		return dst
+	}
+	if string(args[0]) != string(s.cur.name) {
+		cmd = lookup(args[0])
+	}
+	if cmd == nil || !cmd.arityOK(len(args)) {
+		return dst
+	}
+	for _, k := range cmd.keys {
+		k.positions(len(args), func(i int) { dst = append(dst, args[i]) })
+	}
+	return dst
+}
+
+// parkFor parks the session until those of keys that are in the store alone were read. They are the keys
+// of its next n commands.
+func (s *Session) parkFor(keys [][]byte, n int) bool {
+	absent := s.srv.eng.Absent(&s.op, keys, nil)
+	if len(absent) == 0 {
+		return false
+	}
+	for i, key := range absent {
+		absent[i] = bytes.Clone(key)
+	}
+	s.parked, s.more = true, true
+	l, db := s.loop, s.op.DB
+	srv := s.srv
+	srv.loading.Add(1)
+	go func() {
+		defer srv.loading.Done()
+		srv.loads <- struct{}{}
+		srv.eng.Load(db, absent)
+		<-srv.loads
+		l.post(func() {
+			s.parked, s.loaded = false, n
+			l.resume(s)
+		})
+	}()
+	return true
+}
+
+// await parks the session until work, which runs in a goroutine of its own and must not touch it, has
+// ended; then reply replies to the command. A session without a loop waits itself.
+func (s *Session) await(work, reply func()) {
+	if s.loop == nil {
+		work()
+		reply()
+		return
+	}
+	s.parked = true
+	l, cmd, quiet := s.loop, s.cur.cmd, s.replyMode != replyOn
+	go func() {
+		work()
+		l.post(func() {
+			if s.gone {
+				return
+			}
+			s.parked = false
+			s.out = l.buffer(s.out)
+			mark, errs := len(s.out), s.errs
+			if reply(); s.errs > errs {
+				l.stats.errorReplies.Add(1)
+				l.stats.rows[cmd.id].failed.Add(1)
+			}
+			if quiet {
+				s.out = s.out[:mark]
+			}
+			l.resume(s)
+		})
+	}()
+}
