@@ -217,13 +217,17 @@ func TestEveryIOOfABackupFailsOnce(t *testing.T) {
 func TestACrashInABackupLeavesAWholeOneOrNone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	mem := newCrashFS()
-	var armed atomic.Bool
-	var mu sync.Mutex
+	var mu sync.Mutex // of armed, crashes and rng: the store writes in the background too
+	armed := false
 	var crashes []*crashFS
+	arm := func(on bool) { mu.Lock(); armed = on; mu.Unlock() }
 	e, op, n := backupLife(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if armed.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			mu.Lock()
-			defer mu.Unlock()
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if armed {
 			for _, kept := range []int{0, 50, 100} {
 				crashes = append(crashes, mem.clone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rng}))
 			}
@@ -231,9 +235,9 @@ func TestACrashInABackupLeavesAWholeOneOrNone(t *testing.T) {
 		return nil
 	})), nil)
 	mustIncr(t, e, &op, "n", n+1)
-	armed.Store(true)
+	arm(true)
 	path, err := e.Backup()
-	armed.Store(false)
+	arm(false) // crashes and rng are this goroutine's from here on
 	if err != nil {
 		t.Fatal(err)
 	}
