@@ -26,15 +26,21 @@ func typeName(t engine.Type) string {
 }
 
 func cmdRandomkey(s *Session, args [][]byte) {
-	key, ok, err := s.srv.eng.RandomKey(&s.op)
-	switch {
-	case err != nil:
-		s.fail(err)
-	case ok:
-		s.bulk(key)
-	default:
-		s.null()
-	}
+	var key []byte
+	var ok bool
+	s.readAside(func(op *engine.Op) (err error) {
+		key, ok, err = s.srv.eng.RandomKey(op)
+		return err
+	}, func(err error) {
+		switch {
+		case err != nil:
+			s.fail(err)
+		case ok:
+			s.bulk(key)
+		default:
+			s.null()
+		}
+	})
 }
 
 func cmdFlushdb(s *Session, args [][]byte)  { s.flush(args, s.srv.eng.FlushDB) }

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"strconv"
+
+	"github.com/tidwall/redcon"
 
 	"countd/engine"
 	"countd/glob"
@@ -32,7 +35,7 @@ func cmdKeys(s *Session, args [][]byte) {
 func (s *Session) insertHeader(start int, header func()) {
 	end := len(s.out)
 	header()
-	var buf [64]byte // room for two array headers and a cursor
+	var buf [32]byte // room for a header
 	head := append(buf[:0], s.out[end:]...)
 	copy(s.out[start+len(head):], s.out[start:end])
 	copy(s.out[start:], head)
@@ -56,23 +59,27 @@ func cmdScan(s *Session, args [][]byte) {
 		return
 	}
 	const cursorMask = 1<<48 - 1 // of the cursors we give out
-	start, n := len(s.out), 0
-	next, err := s.srv.eng.Scan(&s.op, cursor&cursorMask, int(o.count),
-		func(key []byte, t engine.Type) {
+	o.pattern, o.typ = bytes.Clone(o.pattern), bytes.Clone(o.typ)
+	var next uint64
+	var found []byte // replies
+	n := 0
+	s.readAside(func(op *engine.Op) (err error) {
+		next, err = s.srv.eng.Scan(op, cursor&cursorMask, int(o.count), func(key []byte, t engine.Type) {
 			if o.match(key, t) {
-				s.bulk(key)
+				found = redcon.AppendBulk(found, key)
 				n++
 			}
 		})
-	if err != nil {
-		s.out = s.out[:start]
-		s.fail(err)
-		return
-	}
-	s.insertHeader(start, func() {
+		return err
+	}, func(err error) {
+		if err != nil {
+			s.fail(err)
+			return
+		}
 		s.array(2)
 		s.bulkString(strconv.FormatUint(next, 10))
 		s.array(n)
+		s.out = append(s.out, found...)
 	})
 }
 

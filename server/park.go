@@ -1,6 +1,10 @@
 package server
 
-import "bytes"
+import (
+	"bytes"
+
+	"countd/engine"
+)
 
 // Parking: a session whose next commands need entries that are in the store alone stops, a goroutine reads
 // them, and a posted task lets the session go on; its loop serves the others meanwhile. The replies of a
@@ -9,7 +13,8 @@ import "bytes"
 // That the entries are in the table then is likely, not certain: they may have been evicted again. The
 // engine reads what is missing itself, so that parking is only for the neighbours' sake.
 //
-// A command that takes long and is no business of the loop, SAVE, parks its session too (await).
+// A command that takes long and is no business of the loop, SAVE, parks its session too (await), and so does
+// one that reads the store without naming keys, SCAN (readAside).
 
 // maxLoads bounds the sessions of a server that are being loaded for at one time; others wait.
 const maxLoads = 64
@@ -106,4 +111,28 @@ func (s *Session) await(work, reply func()) {
 			l.resume(s)
 		})
 	}()
+}
+
+// readAside has read read what may be in the store alone, with an Op that is like the session's, and then
+// reply. Where the store may have to be asked, read runs beside the loop and must not touch the session.
+func (s *Session) readAside(read func(op *engine.Op) error, reply func(err error)) {
+	op := engine.Op{DB: s.op.DB, NowMs: s.op.NowMs}
+	var err error
+	answer := func() {
+		s.op.Seen = max(s.op.Seen, op.Seen)
+		reply(err)
+	}
+	if !s.mayPark() {
+		err = read(&op)
+		answer()
+		return
+	}
+	srv := s.srv
+	srv.loading.Add(1)
+	s.await(func() {
+		defer srv.loading.Done()
+		srv.loads <- struct{}{}
+		err = read(&op)
+		<-srv.loads
+	}, answer)
 }

@@ -201,6 +201,37 @@ func TestWhileASessionIsParked(t *testing.T) {
 	}
 }
 
+// TestAScanOfTheStoreIsBesideTheLoop: SCAN and RANDOMKEY read the store while others of their loop are served,
+// and what they find is all there is.
+func TestAScanOfTheStoreIsBesideTheLoop(t *testing.T) {
+	w := newSlowStore(t)
+	c, random, other := dial(t, w.addr), dial(t, w.addr), dial(t, w.addr)
+	c.send(pipeline("SCAN 0 MATCH cold:* COUNT 1000000 TYPE string", "ECHO behind"))
+	random.send(pipeline("RANDOMKEY"))
+	other.send(pipeline("PING"))
+	other.want("+PONG\r\n")
+	w.sessions(3, 2, 2)
+	other.send(pipeline("INCR warm:0", "ECHO here"))
+	other.want(":1\r\n" + bulkReply("here"))
+	c.wantNothing()
+	w.open()
+	c.want("*2\r\n" + bulkReply("0") + fmt.Sprintf("*%d\r\n", coldKeys))
+	found := map[string]bool{}
+	for range coldKeys {
+		found[strings.TrimSpace(c.bulk())] = true
+	}
+	c.want(bulkReply("behind"))
+	for _, key := range w.cold {
+		if !found[key] {
+			t.Fatalf("%s is missing", key)
+		}
+	}
+	if key := random.bulk(); !strings.Contains(key, ":") {
+		t.Errorf("RANDOMKEY: %q", key)
+	}
+	w.sessions(3, 0, 0)
+}
+
 // TestAParkedSessionThatEnds: closed by its client, reset, or killed, it leaves nothing behind; one that
 // only ended its sending gets what it is owed.
 func TestAParkedSessionThatEnds(t *testing.T) {
