@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -232,11 +233,10 @@ func TestTheLogGoesBack(t *testing.T) {
 
 // eventually waits for what another goroutine is about to do.
 func eventually(fn func() bool) bool {
-	for range 10_000 {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if fn() {
 			return true
 		}
-		time.Sleep(time.Millisecond)
 	}
 	return false
 }
@@ -289,17 +289,17 @@ func TestAStallThatFails(t *testing.T) {
 	}
 	s.wantEpochs(t, 4, 4)
 
+	var failNow atomic.Bool
 	s2 := newStallFS(t)
 	s2.FS = errorfs.Wrap(s2.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if fail && op.Kind == errorfs.OpFileSyncData {
+		if failNow.Load() && op.Kind == errorfs.OpFileSyncData {
 			return syscall.EIO
 		}
 		return nil
 	}))
-	fail = false
 	l = s2.open(t, 0)
 	appendNumber(t, l, 1)
-	fail = true
+	failNow.Store(true)
 	if err := l.Sync(); !errors.Is(err, ErrSyncFailed) || !errors.Is(l.Append(2, nil, nil), ErrSyncFailed) {
 		t.Fatal(err)
 	}
@@ -320,7 +320,9 @@ func TestTheOtherDiskIsFull(t *testing.T) {
 	l := s.open(t, 0)
 	appendNumber(t, l, 1)
 	syncLog(t, l)
+	s.mu.Lock()
 	full = true
+	s.mu.Unlock()
 	s.setStall(once(testDir, "write", true))
 	for range 3 {
 		if err := l.Append(2, [][]byte{[]byte("2")}, nil); !errors.Is(err, ErrDiskFull) || errors.Is(err, ErrFailed) {
