@@ -17,7 +17,7 @@ func TestATurnOfManySessionsAllocatesNoBuffers(t *testing.T) {
 		}
 	}
 	turn(100)
-	if n := testing.AllocsPerRun(10, func() { turn(100) }); n != 0 {
+	if n := allocations(10, func() { turn(100) }); n != 0 {
 		t.Errorf("a turn allocates %v times", n)
 	}
 	for size := 1; size < 100<<10; size *= 3 {

@@ -13,7 +13,7 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 			s.out = s.out[:0]
 		}
 		run()
-		if n := testing.AllocsPerRun(1000, run); n != 0 {
+		if n := allocations(1000, run); n != 0 {
 			t.Errorf("%q: %v allocations", args, n)
 		}
 	}

@@ -75,16 +75,17 @@ func (d *differ) step(args []string) {
 		args, want, got, trail.String())
 }
 
-// sameReply compares two replies as exactly as the command allows.
+// sameReply compares two replies as exactly as the command allows. What a machine holds up one of the servers for
+// shows in times to live; those of the generator are apart by more.
 func sameReply(name string, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
 	switch name {
 	case "ttl", "expiretime":
-		return near(a, b, 2)
+		return near(a, b, 60)
 	case "pttl", "pexpiretime":
-		return near(a, b, 2000)
+		return near(a, b, 60_000)
 	case "dump": // Redis compresses
 		x, _, errX := rdb.Read(bulkOf(a), engine.MaxStringLen)
 		y, _, errY := rdb.Read(bulkOf(b), engine.MaxStringLen)

@@ -46,7 +46,7 @@ func (d *gatedDisk) open() {
 }
 
 // serveOn serves on one loop an engine on disk.
-func serveOn(t *testing.T, disk *gatedDisk, policy engine.FsyncPolicy) (addr string) {
+func serveOn(t *testing.T, disk *gatedDisk, policy engine.FsyncPolicy) (eng *engine.Engine, addr string) {
 	t.Helper()
 	eng, _, err := engine.Open(engine.Options{Dir: "data", FS: disk, Policy: policy,
 		FlushInterval: 20 * time.Millisecond})
@@ -63,7 +63,20 @@ func serveOn(t *testing.T, disk *gatedDisk, policy engine.FsyncPolicy) (addr str
 	}
 	addr = serve(t, srv)
 	t.Cleanup(disk.open) // before the server is stopped
-	return addr
+	return eng, addr
+}
+
+// shutBehind increments the key waits, to want, once the disk is shut, and returns when a sync is stuck and the
+// increment was made. The sync may be that of what came before.
+func (d *gatedDisk) shutBehind(t *testing.T, eng *engine.Engine, c *client, pipeline string, want int64) {
+	t.Helper()
+	d.shut.Store(true)
+	c.send(pipeline)
+	<-d.stuck
+	waitFor(t, "the increment", func() bool {
+		v, err := eng.Get(&engine.Op{NowMs: eng.NowMs()}, []byte("waits"))
+		return err == nil && v.Int == want
+	})
 }
 
 // wantNothing expects that nothing comes. It waits a little, to give what should not come a chance.
@@ -73,7 +86,7 @@ func (c *client) wantNothing() {
 	if b, err := c.r.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Errorf("%q comes (%v), but the sync has not ended", b, err)
 	}
-	_ = c.SetReadDeadline(time.Now().Add(60 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(patience))
 }
 
 // TestAKeyThatWaits: on one loop, while a sync is stuck, replies about the key that waits are held, with
@@ -91,16 +104,14 @@ func TestAKeyThatWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := newGatedDisk()
-			addr := serveOn(t, disk, c.policy)
+			eng, addr := serveOn(t, disk, c.policy)
 			writer, reader, counter, other := dial(t, addr), dial(t, addr), dial(t, addr), dial(t, addr)
 			other.send("CNT.CONTRACT SET " + c.contract + "\r\nINCR other\r\n")
 			other.want("+OK\r\n:1\r\n")
 			writer.send("INCR waits\r\nINCR other:w\r\n")
 			writer.want(":1\r\n:1\r\n")
 
-			disk.shut.Store(true)
-			writer.send("INCR waits\r\n")
-			<-disk.stuck
+			disk.shutBehind(t, eng, writer, "INCR waits\r\n", 2)
 			writer.send("INCR other:w\r\n")
 			reader.send("GET waits\r\nGET other:w\r\n")
 			counter.send("DBSIZE\r\n")
@@ -127,15 +138,13 @@ func TestAKeyThatWaits(t *testing.T) {
 // key has another contract and the server another policy by then.
 func TestWhatIsHeldOutlastsContractsAndPolicy(t *testing.T) {
 	disk := newGatedDisk()
-	addr := serveOn(t, disk, engine.FsyncEverySec)
+	eng, addr := serveOn(t, disk, engine.FsyncEverySec)
 	writer, admin := dial(t, addr), dial(t, addr)
 	admin.send("CNT.CONTRACT SET waits DURABILITY always\r\n")
 	admin.want("+OK\r\n")
 	writer.send("INCR waits\r\n")
 	writer.want(":1\r\n")
-	disk.shut.Store(true)
-	writer.send("INCR waits\r\n")
-	<-disk.stuck
+	disk.shutBehind(t, eng, writer, "INCR waits\r\n", 2)
 	admin.send("CONFIG SET appendfsync no\r\n")
 	admin.want("+OK\r\n")
 	admin.send("CNT.CONTRACT DEL waits\r\n") // its own reply waits, too
@@ -155,13 +164,11 @@ func TestWhatIsHeldOutlastsContractsAndPolicy(t *testing.T) {
 func TestAFailedSyncClosesWhatIsHeld(t *testing.T) {
 	for _, policy := range []engine.FsyncPolicy{engine.FsyncEverySec, engine.FsyncNo} {
 		disk := newGatedDisk()
-		addr := serveOn(t, disk, policy)
+		eng, addr := serveOn(t, disk, policy)
 		writer, other := dial(t, addr), dial(t, addr)
 		other.send("CNT.CONTRACT SET waits DURABILITY always\r\nINCR other\r\n")
 		other.want("+OK\r\n:1\r\n")
-		disk.shut.Store(true)
-		writer.send("INCR waits\r\nINCR other:w\r\n")
-		<-disk.stuck
+		disk.shutBehind(t, eng, writer, "INCR waits\r\nINCR other:w\r\n", 1)
 		other.send("INCR other\r\n")
 		other.want(":2\r\n")
 		disk.fails.Store(true)

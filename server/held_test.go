@@ -287,7 +287,7 @@ func TestNoWakeupIsLost(t *testing.T) {
 						defer clients.Done()
 						for range 300 {
 							rig.turn(i, s)
-							deadline := time.Now().Add(20 * time.Second)
+							deadline := time.Now().Add(patience)
 							for rig.pending(i, s) > 0 {
 								if time.Now().After(deadline) {
 									t.Errorf("loop %d: a reply is held for ever: need %d, durable %d",
@@ -432,7 +432,7 @@ func TestFullDiskHoldsFailedSyncCloses(t *testing.T) {
 
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}

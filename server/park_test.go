@@ -91,6 +91,7 @@ func fillStore(
 	t *testing.T, o engine.Options, prefix string, n int, done func(*engine.Engine) bool,
 ) (order []string) {
 	t.Helper()
+	o.FlushInterval = time.Hour // so that one flush has all keys, and one merge
 	eng, _, err := engine.Open(o)
 	if err != nil {
 		t.Fatal(err)

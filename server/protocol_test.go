@@ -19,7 +19,7 @@ func conversation(t testing.TB, addr, in string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	_, _ = io.WriteString(conn, in)
 	_ = conn.(*net.TCPConn).CloseWrite()
 	out, err := io.ReadAll(conn)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countd/bench/process"
 )
 
 // redisTested is the version of redis-server whose replies ours must equal.
@@ -26,7 +28,7 @@ type redisTarget struct {
 
 func (c *redisTarget) send(t testing.TB, args []string) {
 	t.Helper()
-	_ = c.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.conn.SetDeadline(time.Now().Add(patience))
 	if _, err := c.conn.Write(encodeCommand(args)); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
@@ -54,41 +56,15 @@ func startRedis(t *testing.T, leftOut string) (addr string) {
 	if err != nil || !strings.Contains(string(version), "v="+redisTested+" ") {
 		t.Skipf("redis-server is not %s (%s): left out %s", redisTested, version, leftOut)
 	}
-	for range 10 { // another process may take the port before redis-server does
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := l.Addr().String()
-		_ = l.Close()
-		_, port, _ := net.SplitHostPort(addr)
-		cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "",
-			"--dir", t.TempDir())
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		if answers(addr) {
-			return addr
-		}
+	p, err := process.Start(t.Context(), "redis-server", path, t.TempDir(), []string{"--save", ""})
+	for tries := 1; err != nil && tries < 5; tries++ { // another process may take the port before redis-server does
+		p, err = process.Start(t.Context(), "redis-server", path, t.TempDir(), []string{"--save", ""})
 	}
-	t.Fatal("redis-server does not start")
-	return ""
-}
-
-// answers waits until the server at addr takes connections.
-func answers(addr string) bool {
-	for range 200 {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			_ = conn.Close()
-			return true
-		}
-		time.Sleep(10 * time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return false
+	t.Cleanup(p.Kill)
+	return p.Address()
 }
 
 func dialRedis(t testing.TB, addr string) *redisTarget {

@@ -2,9 +2,12 @@ package server
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"countd/config"
 	"countd/engine"
@@ -115,18 +118,28 @@ func TestTurnIsBounded(t *testing.T) {
 	}
 }
 
+// cpuTime is what this process has had of the processors, which does not depend on what else runs on them.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
 // TestManyArgumentsInSmallPieces would take minutes if a command were parsed anew with each piece.
 func TestManyArgumentsInSmallPieces(t *testing.T) {
 	srv := newTestServer(t, engine.FsyncOff)
 	const args = 1_000_000
 	in := "*1000001\r\n$3\r\nDEL\r\n" + strings.Repeat("$1\r\nk\r\n", args) + "PING\r\n"
-	start := time.Now()
+	start := cpuTime(t)
 	s := srv.newSession()
 	if got, want := feedAll(s, cut(in, 1<<10)), ":0\r\n+PONG\r\n"; got != want {
 		t.Errorf("got %.100q, want %q", got, want)
 	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %v", took)
+	if took := cpuTime(t) - start; took > 40*time.Second {
+		t.Errorf("took %v of the processor", took)
 	}
 	if cap(s.qbuf) > keptBufferSize || cap(s.in.args) > maxKeptArgs || cap(s.in.spans) > maxKeptArgs {
 		t.Errorf("keeps %d bytes, %d arguments, %d spans", cap(s.qbuf), cap(s.in.args), cap(s.in.spans))
@@ -245,6 +258,18 @@ func TestCommandStats(t *testing.T) {
 	}
 }
 
+// allocations is testing.AllocsPerRun, the least of a few tries: the engine's goroutines allocate, too, and on
+// a slow machine more of that falls into a try than it forgives.
+func allocations(runs int, fn func()) (least float64) {
+	least = math.Inf(1)
+	for range 5 {
+		if least = min(least, testing.AllocsPerRun(runs, fn)); least == 0 {
+			break
+		}
+	}
+	return least
+}
+
 func TestHotPathAllocatesNothing(t *testing.T) {
 	srv := newTestServer(t, engine.FsyncOff)
 	s := srv.newSession()
@@ -271,7 +296,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 			s.out = s.out[:0]
 		}
 		run()
-		if n := testing.AllocsPerRun(100, run); n != 0 {
+		if n := allocations(100, run); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
@@ -305,7 +330,7 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, at int) {
 		lower := bytes.ToLower(in)
 		for _, changing := range []string{"shutdown", "time", "info", "client", "randomkey", "config", "hello",
-			"lastsave"} {
+			"lastsave", "cnt.hotkeys", "freq"} {
 			if bytes.Contains(lower, []byte(changing)) {
 				return // its replies change by themselves
 			}

@@ -62,7 +62,7 @@ func TestSubcommandsAreFoundBelowTheirContainer(t *testing.T) {
 
 func TestLookupDoesNotAllocate(t *testing.T) {
 	name := []byte("INCRBY")
-	if n := testing.AllocsPerRun(100, func() { lookup(name) }); n != 0 {
+	if n := allocations(100, func() { lookup(name) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

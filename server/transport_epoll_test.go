@@ -32,7 +32,7 @@ func TestAFailedLoopEndsServe(t *testing.T) {
 		if !errors.Is(err, unix.EBADF) {
 			t.Errorf("Serve returned %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Serve goes on without a loop")
 	}
 }
