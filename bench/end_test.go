@@ -66,7 +66,7 @@ func startComparison(t *testing.T) *aComparison {
 // wait returns the exit code, -1 for a signal.
 func (c *aComparison) wait(t *testing.T) int {
 	t.Helper()
-	late := time.AfterFunc(time.Minute, func() { c.cmd.Process.Kill() })
+	late := time.AfterFunc(4*time.Minute, func() { c.cmd.Process.Kill() })
 	io.Copy(io.Discard, c.out)
 	c.cmd.Wait()
 	if !late.Stop() {
@@ -97,7 +97,7 @@ func (c *aComparison) servers(t *testing.T) (addrs []string) {
 func gone(t *testing.T, addrs []string) {
 	t.Helper()
 	for _, addr := range addrs {
-		end := time.Now().Add(10 * time.Second)
+		end := time.Now().Add(2 * time.Minute)
 		for {
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {

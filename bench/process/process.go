@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	startTimeout = 10 * time.Second
-	stopTimeout  = 20 * time.Second
+	startTimeout = 2 * time.Minute
+	stopTimeout  = 2 * time.Minute
 )
 
 // Process is a server with a directory of its own. One goroutine at a time starts, ends and asks it.
@@ -38,7 +39,7 @@ func Launch(name, path, dir string, args []string) (*Process, error) {
 	data := filepath.Join(dir, "data") // beside the log: what is in it is the server's
 	err := os.MkdirAll(data, 0o755)
 	if err == nil {
-		p.Port, err = freePort()
+		p.Port, err = FreePort()
 	}
 	if err == nil {
 		p.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
@@ -87,14 +88,23 @@ func (p *Process) run() error {
 	return <-started
 }
 
-// freePort is a port that was free a moment ago.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// The ports that FreePort looks at are below those that systems give out by themselves, to clients and to
+// who listens on port 0: else one of these might take it before the server does.
+const (
+	firstPort = 15_000
+	lastPort  = 31_999
+)
+
+// FreePort is a port of the loopback that was free a moment ago.
+func FreePort() (port int, err error) {
+	for range 1000 {
+		port = firstPort + rand.IntN(lastPort-firstPort+1)
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, err
 }
 
 func (p *Process) awaitPong(ctx context.Context) error {
