@@ -72,7 +72,7 @@ func TestMatchTakesNoExponentialTime(t *testing.T) {
 	if Match(pattern, text, false) {
 		t.Error("matches")
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// patience bounds what these tests wait for; nothing comes near it unless it hangs.
+const patience = 4 * time.Minute
+
 // binary is countd, built once for all tests.
 var binary string
 
@@ -86,7 +89,7 @@ func startServer(t *testing.T, dir string, args ...string) *process {
 		s.exit <- s.cmd.ProcessState.ExitCode()
 	}()
 	t.Cleanup(func() { s.cmd.Process.Kill() })
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for s.addr == "" {
 		select {
 		case line, ok := <-s.log.lines:
@@ -106,12 +109,12 @@ func startServer(t *testing.T, dir string, args ...string) *process {
 // do sends an inline command and returns the first line of the reply.
 func (s *process) do(command string) string {
 	s.t.Helper()
-	conn, err := net.DialTimeout("tcp", s.addr, 5*time.Second)
+	conn, err := net.DialTimeout("tcp", s.addr, patience)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	fmt.Fprintf(conn, "%s\r\n", command)
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *process) wait() (code int, log string) {
 	s.t.Helper()
 	select {
 	case code = <-s.exit:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		s.t.Fatalf("countd does not end:\n%s", s.log.text.String())
 	}
 	for line := range s.log.lines {
@@ -141,7 +144,7 @@ func runToEnd(t *testing.T, dir string, args ...string) (code int, stdout, stder
 	cmd.Dir = dir
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	cmd.Run()
 	return cmd.ProcessState.ExitCode(), out.String(), errOut.String()
@@ -258,7 +261,7 @@ func TestConfigFileLogFileAndPidFile(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(dir, name))
 		return string(text)
 	}
-	for end := time.Now().Add(20 * time.Second); !readyLine.MatchString(firstReady(read("countd.log"))); {
+	for end := time.Now().Add(patience); !readyLine.MatchString(firstReady(read("countd.log"))); {
 		if time.Now().After(end) {
 			t.Fatalf("countd does not serve:\n%s", read("countd.log"))
 		}
@@ -313,7 +316,7 @@ func TestASecondInterruptEndsTheProcessAtOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	scan := bufio.NewScanner(stdout)
 	for _, want := range []string{"ready", "stopping"} {
