@@ -2,6 +2,7 @@ package hotkeys
 
 import (
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -65,9 +66,12 @@ func newSim(t testing.TB, cfg Config, loops int, seed uint64) *sim {
 	return s
 }
 
-// forSeeds runs a test with two seeds, one of which is new every time.
+var seedFlag = flag.Uint64("hotkeys.seed", 2, "another seed for the tests that draw at random")
+
+// forSeeds runs a test with two seeds. They are the same each time, since what these tests compare are samples:
+// a new seed would now and then be one of those few with which a sample is as far off as samples may be.
 func forSeeds(t *testing.T, test func(t *testing.T, seed uint64)) {
-	for _, seed := range []uint64{uint64(time.Now().UnixNano()), 1} {
+	for _, seed := range []uint64{1, *seedFlag} {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { test(t, seed) })
 	}
 }
