@@ -177,7 +177,11 @@ func (m failoverMark) leave(disk vfs.FS, dir string, f *failoverDir) (left bool,
 // lockFailover takes the lock of a failover directory, which must exist: one that is made where the disk
 // is not mounted would be on the wrong disk.
 func lockFailover(disk vfs.FS, dir string) (io.Closer, error) {
-	if _, err := disk.Stat(dir); err != nil {
+	switch _, err := disk.Stat(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%w, %s, is not there; make it, or mount its disk where the log has been in it",
+			ErrFailover, dir)
+	case err != nil:
 		return nil, fmt.Errorf("%w, %s: %w", ErrFailover, dir, err)
 	}
 	lock, err := disk.Lock(disk.PathJoin(dir, "LOCK"))
@@ -202,8 +206,11 @@ func hasSegments(disk vfs.FS, dir string) (bool, error) {
 
 // use makes want the failover directory of the data directory, or finds that it is.
 func (m failoverMark) use(disk vfs.FS, dir, want string, f *failoverDir) (err error) {
-	if disk.PathJoin(want) == disk.PathJoin(dir) || disk.PathJoin(want) == disk.PathJoin(dir, walDir) {
-		return fmt.Errorf("%w, %s: choose one on another disk than the data directory's", ErrFailover, want)
+	if there, err := exists(disk, disk.PathJoin(want, identityName)); err != nil {
+		return fmt.Errorf("%w, %s: %w", ErrFailover, want, err)
+	} else if there || disk.PathJoin(want) == disk.PathJoin(dir, walDir) {
+		return fmt.Errorf("%w, %s: it is a data directory, or in one; choose one on another disk",
+			ErrFailover, want)
 	}
 	if f.lock, err = lockFailover(disk, want); err != nil {
 		return err

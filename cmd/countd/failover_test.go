@@ -22,6 +22,7 @@ func TestTheFailoverDirectoryIsAnOption(t *testing.T) {
 	if err := os.Mkdir(away, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	refused("it is the data directory itself", "it is a data directory", "--log-failover-dir", "data", "--dir", "./data")
 	s := startServer(t, dir, "--log-failover-dir", away, "--appendfsync", "always")
 	if got := s.do("INCRBY visits 5"); got != ":5" {
 		t.Error(got)

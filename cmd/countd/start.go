@@ -45,6 +45,8 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 	case engine.IsDamage(err):
 		return fmt.Errorf("the data directory %s is damaged: %w; countd check %s --repair salvages what "+
 			"can be, or restore a backup", dir, err, dir)
+	case errors.Is(err, engine.ErrFailover):
+		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
 	case err != nil:
 		return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
 	}
