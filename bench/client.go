@@ -33,7 +33,8 @@ func dial(o *options, m *mix, index int, seq *atomic.Uint64) (*client, error) {
 	}
 	conn, err := net.DialTimeout("tcp", o.address(), dialTimeout)
 	if err != nil {
-		return nil, fmt.Errorf("cannot reach a server: %w", err)
+		return nil, fmt.Errorf("cannot reach a server: %w; start one, or say where it is with --host and --port",
+			err)
 	}
 	c := &client{conn: conn, batch: newBatch(m, k, r), in: make([]byte, 64<<10), index: index}
 	if o.password != "" {

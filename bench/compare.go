@@ -58,6 +58,9 @@ func runCompare(argv []string, stdout, stderr io.Writer) error {
 	if err := c.check(f.Args()); err != nil {
 		return err
 	}
+	if err := isProgram(c.countd); err != nil {
+		return err
+	}
 	if path, err := exec.LookPath(c.redis); err == nil {
 		c.redis = path
 	} else {
@@ -71,6 +74,14 @@ func runCompare(argv []string, stdout, stderr io.Writer) error {
 		return errInterrupted // whatever it looked like: the terminal's Ctrl-C reaches the servers too
 	}
 	return err
+}
+
+// isProgram says what to do where --countd names no program.
+func isProgram(countd string) error {
+	if _, err := exec.LookPath(countd); err != nil {
+		return usagef("--countd: %v; make build builds bin/countd", err)
+	}
+	return nil
 }
 
 func (c *comparison) check(extra []string) error {

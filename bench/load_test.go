@@ -288,6 +288,7 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"--nope"}, 2, "nope"},
 		{[]string{"compare"}, 2, "--countd is missing"},
 		{[]string{"compare", "--countd", "x", "--cases", "hot"}, 2, "KIND-pPIPELINE"},
+		{[]string{"compare", "--countd", "no-such-program"}, 2, "make build builds bin/countd"},
 		{[]string{"--port", "1"}, 1, "cannot reach a server"},
 	} {
 		errOut.Reset()

@@ -86,6 +86,8 @@ func soakIn(c soak.Config, jsonPath string, stdout, stderr io.Writer) error {
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("cannot build countd (--countd names a binary): %w\n%s", err, out)
 		}
+	} else if err := isProgram(c.Binary); err != nil {
+		return err
 	}
 	ctx, stop := untilSignal()
 	defer stop()

@@ -46,7 +46,7 @@ func Restore(backup, dir string, disk vfs.FS) (*CheckReport, error) {
 		return report, err
 	}
 	if len(names) > 0 {
-		return report, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
+		return report, fmt.Errorf("%w: %s; name one that is, or that does not exist", ErrNotEmpty, dir)
 	}
 	if err := makeDir(disk, dir); err != nil {
 		return report, err

@@ -89,8 +89,9 @@ func (srv *Server) followMaxClients() {
 		limit = min(want, max(1, (int64(files.Cur)-reservedFiles)/filesPerClient))
 	}
 	if limit < want {
-		srv.log.Warn("maxclients is lowered: the process may not open more files",
-			"maxclients", want, "now", limit, "open_files_limit", files.Cur)
+		srv.log.Warn("maxclients is lowered: the process may not open more files; raise ulimit -n",
+			"maxclients", want, "now", limit, "open_files_limit", files.Cur,
+			"needed", want*filesPerClient+reservedFiles)
 	}
 	srv.clientLimit.Store(limit)
 }
