@@ -17,22 +17,29 @@ var hotForms = []shards.HotOptions{
 	{Cells: 1, Writers: 2}, {Cells: 2, Writers: 2}, {Cells: 2, Writers: 2, Relaxed: true},
 }
 
+// openHot opens a database without a log, in which n is a hot counter of 1.
+func openHot(t *testing.T, o shards.HotOptions) (*Engine, *Op) {
+	t.Helper()
+	e, _, err := Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	op := &Op{Writer: e.NewWriter(), NowMs: e.NowMs()}
+	mustIncr(t, e, op, "n", 1)
+	if !e.forceHot(0, []byte("n"), o) {
+		t.Fatal("not promoted")
+	}
+	return e, op
+}
+
 // TestReadsOfHotCountersAreHits: each read of a run counts.
 func TestReadsOfHotCountersAreHits(t *testing.T) {
 	for _, o := range hotForms {
-		e, _, err := Open(Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		op := Op{Writer: e.NewWriter(), NowMs: e.NowMs()}
-		mustIncr(t, e, &op, "n", 1)
-		if !e.forceHot(0, []byte("n"), o) {
-			t.Fatal("not promoted")
-		}
+		e, op := openHot(t, o)
 		before := e.Stats().KeyspaceHits
 		for _, times := range []int{1, 7} {
-			if v, err := e.GetTimes(&op, []byte("n"), times); err != nil || v.Int != 1 {
+			if v, err := e.GetTimes(op, []byte("n"), times); err != nil || v.Int != 1 {
 				t.Errorf("%v, %v", v, err)
 			}
 		}
@@ -88,53 +95,35 @@ func TestAFailedSyncIsFinalForHotCounters(t *testing.T) {
 // TestTheExpiryOfAHotCounterIsThatOfItsKey, set, moved or taken away while it is hot.
 func TestTheExpiryOfAHotCounterIsThatOfItsKey(t *testing.T) {
 	for _, o := range hotForms {
-		e, _, err := Open(Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		op := Op{Writer: e.NewWriter(), NowMs: e.NowMs()}
-		mustIncr(t, e, &op, "n", 1)
-		if !e.forceHot(0, []byte("n"), o) {
-			t.Fatal("not promoted")
-		}
+		e, op := openHot(t, o)
 		expire := func(inMs int64) {
-			if set, err := e.Expire(&op, []byte("n"), op.NowMs+inMs, 0); !set || err != nil {
+			if set, err := e.Expire(op, []byte("n"), op.NowMs+inMs, 0); !set || err != nil {
 				t.Fatal(set, err)
 			}
 		}
 		expire(3600_000)
 		expire(7200_000)
 		op.NowMs += 3600_001
-		mustIncr(t, e, &op, "n", 2)
+		mustIncr(t, e, op, "n", 2)
 		expire(1)
-		if had, err := e.Persist(&op, []byte("n")); !had || err != nil {
+		if had, err := e.Persist(op, []byte("n")); !had || err != nil {
 			t.Fatal(had, err)
 		}
 		op.NowMs += 2
-		mustIncr(t, e, &op, "n", 3)
+		mustIncr(t, e, op, "n", 3)
 		expire(3600_000)
 		op.NowMs += 3600_001
-		if v, err := e.Get(&op, []byte("n")); v.Exists || err != nil {
+		if v, err := e.Get(op, []byte("n")); v.Exists || err != nil {
 			t.Errorf("%+v: %v, %v after its time", o, v, err)
 		}
-		mustIncr(t, e, &op, "n", 1)
+		mustIncr(t, e, op, "n", 1)
 	}
 }
 
 // TestAnIncrementThatIsClosedInOnAnswersTheValue: where a relaxed counter is closed before there is a
 // sum, the answer comes from under the lock.
 func TestAnIncrementThatIsClosedInOnAnswersTheValue(t *testing.T) {
-	e, _, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	op := Op{Writer: e.NewWriter(), NowMs: e.NowMs()}
-	mustIncr(t, e, &op, "n", 1)
-	if !e.forceHot(0, []byte("n"), hotForms[2]) {
-		t.Fatal("not promoted")
-	}
+	e, op := openHot(t, hotForms[2])
 	hot := e.hots()[0][0]
 	if _, added := hot.Add(0, 5, op.NowMs); added != shards.AddedYes {
 		t.Fatal(added)

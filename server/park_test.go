@@ -11,7 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"countd/config"
 	"countd/engine"
 )
 
@@ -54,20 +53,8 @@ func newSlowStore(t *testing.T) *slowStore {
 		return nil
 	}))
 	o.MaxMemory = 1 // so that a start reads nothing back
-	eng, rec, err := engine.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.srv = newServerOn(t, o, "io-threads", "1", "maxmemory", "1", "port", "0")
 	w.shut.Store(true)
-	cfg := config.New()
-	for name, value := range map[string]string{"io-threads": "1", "maxmemory": "1", "port": "0"} {
-		if err := cfg.Set(name, []string{value}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if w.srv, err = New(Options{Engine: eng, Config: cfg, Recovery: rec}); err != nil {
-		t.Fatal(err)
-	}
 	served := make(chan error, 1)
 	go func() { served <- w.srv.Serve(); close(w.done) }()
 	<-w.srv.Ready()
@@ -76,9 +63,6 @@ func newSlowStore(t *testing.T) *slowStore {
 		w.open()
 		w.srv.Shutdown()
 		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		if err := eng.Close(); err != nil {
 			t.Error(err)
 		}
 	})

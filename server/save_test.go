@@ -10,7 +10,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"countd/config"
 	"countd/engine"
 )
 
@@ -38,22 +37,7 @@ func serveGated(t *testing.T, g *linkGate) (srv *Server, addr string) {
 		}
 		return nil
 	}))
-	eng, rec, err := engine.Open(engine.Options{Dir: "data", FS: fs, Policy: engine.FsyncEverySec})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := eng.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	cfg := config.New()
-	if err := cfg.Set("io-threads", []string{"1"}); err != nil {
-		t.Fatal(err)
-	}
-	if srv, err = New(Options{Engine: eng, Config: cfg, Recovery: rec}); err != nil {
-		t.Fatal(err)
-	}
+	srv = newServerOn(t, engine.Options{Dir: "data", FS: fs, Policy: engine.FsyncEverySec}, "io-threads", "1")
 	return srv, serve(t, srv)
 }
 

@@ -17,11 +17,22 @@ import (
 // sockets. set are options and their values.
 func newTestServer(t testing.TB, policy engine.FsyncPolicy, set ...string) *Server {
 	t.Helper()
-	eng, rec, err := engine.Open(engine.Options{Dir: t.TempDir(), Policy: policy})
+	return newServerOn(t, engine.Options{Dir: t.TempDir(), Policy: policy}, set...)
+}
+
+// newServerOn returns a server over the engine that o opens. It does not serve yet. set are options and
+// their values.
+func newServerOn(t testing.TB, o engine.Options, set ...string) *Server {
+	t.Helper()
+	eng, rec, err := engine.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = eng.Close() })
+	t.Cleanup(func() {
+		if err := eng.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	cfg := config.New()
 	for i := 0; i < len(set); i += 2 {
 		if err := cfg.Set(set[i], strings.Fields(set[i+1])); err != nil {

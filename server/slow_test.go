@@ -12,7 +12,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"countd/config"
 	"countd/engine"
 )
 
@@ -36,25 +35,10 @@ func newSlowMerger(t *testing.T) *slowMerger {
 		}
 		return nil
 	}))
-	eng, rec, err := engine.Open(engine.Options{
+	m.srv = newServerOn(t, engine.Options{
 		Dir: "data", FS: fs, Policy: engine.FsyncNo, FlushInterval: time.Millisecond,
 		SegmentBytes: 4 << 10, MergeBytes: 1, TailBytes: 16 << 10,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := eng.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	cfg := config.New()
-	if err := cfg.Set("io-threads", []string{"1"}); err != nil {
-		t.Fatal(err)
-	}
-	if m.srv, err = New(Options{Engine: eng, Config: cfg, Recovery: rec}); err != nil {
-		t.Fatal(err)
-	}
+	}, "io-threads", "1")
 	m.srv.after = func(_ time.Duration, end func()) { m.rests <- end }
 	m.addr = serve(t, m.srv)
 	t.Cleanup(m.open)

@@ -241,27 +241,29 @@ func eventually(fn func() bool) bool {
 	return false
 }
 
-// A stalled operation that fails at last rules its directory out; one that fails at once is final.
-func TestAStallThatFails(t *testing.T) {
-	s := newStallFS(t)
-	var fail bool
+// faults has operations of a kind in dir fail while what it returns is set.
+func (s *stallFS) faults(kind errorfs.OpKind, dir string, err error) *atomic.Bool {
+	on := new(atomic.Bool)
 	s.FS = errorfs.Wrap(s.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if fail && op.Kind == errorfs.OpFileSyncData && strings.HasPrefix(op.Path, testDir) {
-			return syscall.EIO
+		if on.Load() && op.Kind == kind && strings.HasPrefix(op.Path, dir) {
+			return err
 		}
 		return nil
 	}))
+	return on
+}
+
+// A stalled operation that fails at last rules its directory out; one that fails at once is final.
+func TestAStallThatFails(t *testing.T) {
+	s := newStallFS(t)
+	fail := s.faults(errorfs.OpFileSyncData, testDir, syscall.EIO)
 	l := s.open(t, 0)
 	appendNumber(t, l, 1)
 	syncLog(t, l)
 	appendNumber(t, l, 2)
 	s.setStall(once(testDir, "sync", true))
 	syncLog(t, l)
-	s.mu.Lock()
-	fail = true
-	s.mu.Unlock()
+	fail.Store(true)
 	s.release(testDir)
 	failed := func() bool {
 		l.over.mu.Lock()
@@ -289,17 +291,11 @@ func TestAStallThatFails(t *testing.T) {
 	}
 	s.wantEpochs(t, 4, 4)
 
-	var failNow atomic.Bool
-	s2 := newStallFS(t)
-	s2.FS = errorfs.Wrap(s2.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if failNow.Load() && op.Kind == errorfs.OpFileSyncData {
-			return syscall.EIO
-		}
-		return nil
-	}))
-	l = s2.open(t, 0)
+	s = newStallFS(t)
+	fail = s.faults(errorfs.OpFileSyncData, testDir, syscall.EIO)
+	l = s.open(t, 0)
 	appendNumber(t, l, 1)
-	failNow.Store(true)
+	fail.Store(true)
 	if err := l.Sync(); !errors.Is(err, ErrSyncFailed) || !errors.Is(l.Append(2, nil, nil), ErrSyncFailed) {
 		t.Fatal(err)
 	}
@@ -308,30 +304,18 @@ func TestAStallThatFails(t *testing.T) {
 // The disk of the other directory is full: the flush is refused, not lost, and may be tried again.
 func TestTheOtherDiskIsFull(t *testing.T) {
 	s := newStallFS(t)
-	var full bool
-	s.FS = errorfs.Wrap(s.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if full && op.Kind == errorfs.OpFileWriteAt && strings.HasPrefix(op.Path, otherDir) {
-			return syscall.ENOSPC
-		}
-		return nil
-	}))
+	full := s.faults(errorfs.OpFileWriteAt, otherDir, syscall.ENOSPC)
 	l := s.open(t, 0)
 	appendNumber(t, l, 1)
 	syncLog(t, l)
-	s.mu.Lock()
-	full = true
-	s.mu.Unlock()
+	full.Store(true)
 	s.setStall(once(testDir, "write", true))
 	for range 3 {
 		if err := l.Append(2, [][]byte{[]byte("2")}, nil); !errors.Is(err, ErrDiskFull) || errors.Is(err, ErrFailed) {
 			t.Fatal(err)
 		}
 	}
-	s.mu.Lock()
-	full = false
-	s.mu.Unlock()
+	full.Store(false)
 	appendNumber(t, l, 2)
 	syncLog(t, l)
 	s.wantEpochs(t, 2, 2)
@@ -346,24 +330,15 @@ func TestTheOtherDiskIsFull(t *testing.T) {
 // old segment any more, which has ended if the name is there.
 func TestARotateThatStallsInTheRename(t *testing.T) {
 	s := newStallFS(t)
-	full := true
-	s.FS = errorfs.Wrap(s.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if full && op.Kind == errorfs.OpFileWriteAt && strings.HasPrefix(op.Path, otherDir) {
-			return syscall.ENOSPC
-		}
-		return nil
-	}))
+	full := s.faults(errorfs.OpFileWriteAt, otherDir, syscall.ENOSPC)
+	full.Store(true)
 	l := s.open(t, 0)
 	appendNumber(t, l, 1)
 	s.setStall(once(testDir, "rename", false))
 	if _, err := l.Rotate(); !errors.Is(err, ErrDiskFull) || errors.Is(err, ErrFailed) {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	full = false
-	s.mu.Unlock()
+	full.Store(false)
 	appendNumber(t, l, 2)
 	syncLog(t, l)
 	s.wantEpochs(t, 2, 2)
