@@ -97,39 +97,26 @@ func (c *Config) set(name string, args []string, more bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old := c.values.Load()
-	if o.Kind == KindLines {
-		return c.setLineLocked(o, old, args, more)
-	}
-	words := args
-	if more && o.repeats && !slices.Equal(args, []string{""}) {
-		words = append(strings.Fields(old.text[o.index]), args...)
-	}
-	text, reason := o.read(old.text[o.index], words)
 	if len(args) == 0 {
-		reason = "a value is missing"
+		return o.refuse("a value is missing", args)
+	}
+	old := c.values.Load()
+	var text, reason string
+	if o.Kind == KindLines {
+		cur := ""
+		if more {
+			cur = old.text[o.index]
+		}
+		text, reason = c.addLineLocked(o, cur, args)
+	} else {
+		words := args
+		if more && o.repeats && !slices.Equal(args, []string{""}) {
+			words = append(strings.Fields(old.text[o.index]), args...)
+		}
+		text, reason = o.read(old.text[o.index], words)
 	}
 	if reason != "" {
 		return o.refuse(reason, args)
-	}
-	v := old.clone()
-	v.put(o, text)
-	c.values.Store(v)
-	return nil
-}
-
-// setLineLocked is set of an option of KindLines.
-func (c *Config) setLineLocked(o *Option, old *values, words []string, more bool) error {
-	cur := ""
-	if more {
-		cur = old.text[o.index]
-	}
-	if len(words) == 0 {
-		return o.refuse("a value is missing", words)
-	}
-	text, reason := c.addLineLocked(o, cur, words)
-	if reason != "" {
-		return o.refuse(reason, words)
 	}
 	v := old.clone()
 	v.put(o, text)

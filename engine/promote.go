@@ -9,15 +9,20 @@ import (
 // promote gives the counter at key a Hot, as its contract says, and reports whether it has one. One with
 // bounds or a tally never gets one: its increments must be looked at one by one, under the lock.
 func (e *Engine) promote(db int, key []byte) bool {
-	t := e.tables[db].Load()
-	if t == nil {
+	return e.locked(db, key, func(en *entry) bool { return e.promoteEntry(en, key) })
+}
+
+// locked runs fn under the lock of key's partition with the entry that was found there. Where the
+// database is not in use it is not run, and the result is false.
+func (e *Engine) locked(db int, key []byte, fn func(*entry) bool) bool {
+	if e.tables[db].Load() == nil {
 		return false
 	}
 	en := e.place(&Op{DB: db}, key)
 	en.p.Lock()
 	defer en.p.Unlock()
 	e.look(&en, key)
-	return e.promoteEntry(&en, key)
+	return fn(&en)
 }
 
 // promoteEntry is promote once the entry was found. REQUIRES the lock.
@@ -52,15 +57,7 @@ func (e *Engine) hotOptions(c *Contract) shards.HotOptions {
 
 // demote takes key's Hot away, and reports whether it had one.
 func (e *Engine) demote(db int, key []byte) bool {
-	t := e.tables[db].Load()
-	if t == nil {
-		return false
-	}
-	en := e.place(&Op{DB: db}, key)
-	en.p.Lock()
-	defer en.p.Unlock()
-	e.look(&en, key)
-	return en.r != 0 && en.p.Demote(en.r)
+	return e.locked(db, key, func(en *entry) bool { return en.r != 0 && en.p.Demote(en.r) })
 }
 
 // demoteChanged takes the Hots away whose contract is another one in set, and returns them by database.

@@ -81,17 +81,18 @@ func (c *Conn) Array(n int) {
 }
 
 // Word appends a word of a request.
-func (c *Conn) Word(w []byte) {
-	c.out = strconv.AppendInt(append(c.out, '$'), int64(len(w)), 10)
-	c.out = append(append(append(c.out, "\r\n"...), w...), "\r\n"...)
-}
+func (c *Conn) Word(w []byte) { c.out = appendWord(c.out, w) }
 
 // Words appends several of them.
 func (c *Conn) Words(all ...string) {
 	for _, w := range all {
-		c.out = strconv.AppendInt(append(c.out, '$'), int64(len(w)), 10)
-		c.out = append(append(append(c.out, "\r\n"...), w...), "\r\n"...)
+		c.out = appendWord(c.out, w)
 	}
+}
+
+func appendWord[W []byte | string](dst []byte, w W) []byte {
+	dst = strconv.AppendInt(append(dst, '$'), int64(len(w)), 10)
+	return append(append(append(dst, "\r\n"...), w...), "\r\n"...)
 }
 
 // Number appends a word that is an integer.
