@@ -102,9 +102,9 @@ reference in SelfTest and in the tests; what touches stored bytes is ours.
 
 # Caveats
 
-  - A sketch has one user at a time: Add, Merge and ToDense change it in place or
-    grow it (append's rules), Count writes the cached estimate. Estimate, Union, Valid
-    and AppendRegisters only read.
+  - A sketch has one user at a time: Add and Merge change it in place or grow it
+    (append's rules), Count writes the cached estimate. Estimate, Union, Valid and
+    AppendRegisters only read.
   - A client may SET any string. Every function checks in O(1) that it cannot be led
     out of the slice, none panics, but only Valid, Merge and Union check all of it.
     A forged sketch can make Count answer any number, as it can in Redis.

@@ -57,7 +57,7 @@ const (
 	Sparse Encoding = 1
 )
 
-// String returns Redis's word for e, as PFDEBUG ENCODING answers it.
+// String returns Redis's word for e.
 func (e Encoding) String() string {
 	switch e {
 	case Dense:
@@ -141,14 +141,6 @@ func Valid(b []byte) error {
 		return fmt.Errorf("%w: sparse key %d is malformed or out of order", ErrCorrupt, i)
 	}
 	return nil
-}
-
-// EncodingOf returns b's encoding, or ErrNotSketch or ErrCorrupt.
-func EncodingOf(b []byte) (Encoding, error) {
-	if err := check(b); err != nil {
-		return 0, err
-	}
-	return Encoding(b[offEncoding]), nil
 }
 
 // isDense and everything below REQUIRES check(b) == nil.

@@ -144,17 +144,8 @@ func Union(sketches ...[]byte) (n uint64, err error) {
 	return Estimate(acc)
 }
 
-// ToDense makes b dense, if it is not: PFDEBUG TODENSE. It grows b as Add does.
-func ToDense(b []byte) (nb []byte, changed bool, err error) {
-	if err := check(b); err != nil || isDense(b) {
-		return b, false, err
-	}
-	nb, err = toDense(b)
-	return nb, err == nil, err
-}
-
-// AppendRegisters appends the value of each of the 2^14 registers, a byte each:
-// PFDEBUG GETREG. b may be of either encoding and is only read.
+// AppendRegisters appends the value of each of the 2^14 registers, a byte each.
+// b may be of either encoding and is only read.
 func AppendRegisters(out, b []byte) ([]byte, error) {
 	if err := Valid(b); err != nil {
 		return out, err

@@ -27,11 +27,11 @@ func TestLimitsCloseClients(t *testing.T) {
 		t.Errorf("%d clients closed for the query limit", n)
 	}
 
-	waitFor(t, "the clients to leave", func() bool { return srv.clientCount() == 0 })
+	waitFor(t, "the clients to leave", func() bool { return srv.connected.Load() == 0 })
 	for range 3 {
 		dial(t, addr).send("")
 	}
-	waitFor(t, "the clients to come", func() bool { return srv.clientCount() == 3 })
+	waitFor(t, "the clients to come", func() bool { return srv.connected.Load() == 3 })
 	c = dial(t, addr)
 	c.want(maxClientsText)
 	c.wantEnd()

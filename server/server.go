@@ -123,9 +123,8 @@ func (srv *Server) followConfig() {
 	srv.followHotConfig()
 }
 
-func (srv *Server) maxBulkLen() int    { return int(srv.maxBulk.Load()) }
-func (srv *Server) maxClients() int64  { return srv.clientLimit.Load() }
-func (srv *Server) clientCount() int64 { return srv.connected.Load() }
+func (srv *Server) maxBulkLen() int   { return int(srv.maxBulk.Load()) }
+func (srv *Server) maxClients() int64 { return srv.clientLimit.Load() }
 
 // setFsync carries out CONFIG SET appendfsync. Without a log (appendonly no) there is nothing to
 // sync; the value is kept, as in Redis.

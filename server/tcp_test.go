@@ -181,7 +181,7 @@ func TestHalfClose(t *testing.T) {
 		}
 		c.want("+PONG\r\n")
 		c.wantEnd()
-		waitFor(t, "the sessions to end", func() bool { return srv.clientCount() == 0 })
+		waitFor(t, "the sessions to end", func() bool { return srv.connected.Load() == 0 })
 	}
 }
 
@@ -275,7 +275,7 @@ func TestClientKill(t *testing.T) {
 	for _, i := range []int{0, 4, 5} {
 		clients[i].wantEnd()
 	}
-	waitFor(t, "the sessions to end", func() bool { return srv.clientCount() == 0 })
+	waitFor(t, "the sessions to end", func() bool { return srv.connected.Load() == 0 })
 }
 
 func TestIdleClientsAreClosed(t *testing.T) {

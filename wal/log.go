@@ -16,8 +16,8 @@ const (
 	MaxChunkBytes = 1 << 20
 	// MaxMetaBytes is the most that the meta of a flush may hold.
 	MaxMetaBytes = 4 << 10
-	// DefaultSegmentBytes is Options.SegmentBytes when it is 0.
-	DefaultSegmentBytes = 64 << 20
+	// defaultSegmentBytes is Options.SegmentBytes when it is 0.
+	defaultSegmentBytes = 64 << 20
 )
 
 // Options say where a log lives. FS and Dir are required.

@@ -19,7 +19,7 @@ import (
 func Open(o Options) (*Log, error) {
 	l := &Log{fs: o.FS, dirs: newDirectories(o.Dir), segmentBytes: o.SegmentBytes}
 	if l.segmentBytes <= 0 {
-		l.segmentBytes = DefaultSegmentBytes
+		l.segmentBytes = defaultSegmentBytes
 	}
 	if o.Failover != nil {
 		l.dirs = newDirectories(o.Dir, o.Failover.Dir)
