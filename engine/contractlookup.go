@@ -21,7 +21,8 @@ func (e *Engine) seeContractOf(op *Op, c *Contract) error {
 	return e.seeEpoch(e.contracts.lastEpoch.Load(), c, op)
 }
 
-// seeContracts records in op that contracts were read, by what tells them to the caller. A change of contracts is rare and is itself a promise: it waits whatever the policy.
+// seeContracts records in op that contracts were read, by what tells them to the caller. A change of
+// contracts is rare and is itself a promise: it waits whatever the policy.
 func (e *Engine) seeContracts(op *Op) error {
 	if !e.logged {
 		return nil

@@ -64,8 +64,9 @@ func parseIdentity(b []byte, path string) (seed shards.Seed, err error) {
 	case n >= 1 && version > formatVersion && checksumOK(b):
 		return seed, newerFormat(path, version, formatVersion)
 	case n >= 1 && version > formatVersion:
-		return seed, fmt.Errorf("%w: %s says format %d, and this countd reads formats up to %d: a later version of "+
-			"countd wrote it, or it is damaged; then restore it from a backup", ErrIdentity, path, version, formatVersion)
+		return seed, fmt.Errorf("%w: %s says format %d, and this countd reads formats up to %d: a later "+
+			"version of countd wrote it, or it is damaged; then restore it from a backup", ErrIdentity, path,
+			version, formatVersion)
 	case n < 3 || string(b) != string(appendIdentity(nil, seed)):
 		return seed, fmt.Errorf("%w: %s; restore it from a backup", ErrIdentity, path)
 	}

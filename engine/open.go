@@ -37,8 +37,8 @@ var ErrIsBackup = errors.New("engine: this is a backup; countd restore makes a d
 // Open opens or creates the database in o.Dir, brings back what was durable, and starts the
 // background work. With FsyncOff it is in memory alone and o.Dir is not touched.
 //
-// Errors: a *ContractError, ErrLocked, ErrIsBackup, ErrFormat, ErrFailover, wal.ErrCorrupt, store.ErrCorrupt, or of the
-// file system.
+// Errors: a *ContractError, ErrLocked, ErrIsBackup, ErrRepairing, ErrFormat, ErrIdentity, ErrFailover,
+// ErrDamaged, wal.ErrCorrupt, store.ErrCorrupt, or of the file system.
 func Open(o Options) (*Engine, Recovery, error) {
 	o = o.withDefaults()
 	e := &Engine{opts: o, log: o.Logger, logged: o.Policy != FsyncOff, quit: make(chan struct{})}
@@ -214,8 +214,9 @@ func checkManifestTail(disk vfs.FS, dir string) error {
 	if err != nil || log.Missing == 0 {
 		return err
 	}
-	return fmt.Errorf("store: %s: offset %d: bad record; the store without it reaches to segment %d, but the log "+
-		"begins behind segment %d: %w", name, torn, uint64(pos.segment), uint64(log.Missing), store.ErrCorrupt)
+	return fmt.Errorf("store: %s: offset %d: bad record; the store without it reaches to segment %d, but "+
+		"the log begins behind segment %d: %w", name, torn, uint64(pos.segment), uint64(log.Missing),
+		store.ErrCorrupt)
 }
 
 // isLocked reports whether a lock failed because another holds it: fcntl says so by EAGAIN or EACCES,

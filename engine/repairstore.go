@@ -51,8 +51,8 @@ func (r *repair) forgetStore() error {
 		return err
 	}
 	if err != nil || log.Missing != 0 || !slicesContainUsable(log.Segments) {
-		return fmt.Errorf("engine: %s: the store cannot be opened, and the log does not go back to the beginning: %w",
-			r.report.Problems[0], ErrBeyondRepair)
+		return fmt.Errorf("engine: %s: the store cannot be opened, and the log does not go back to the "+
+			"beginning: %w", r.report.Problems[0], ErrBeyondRepair)
 	}
 	r.sayf("%s: taken away; the log goes back to the beginning and has all that was in it", storeDir)
 	dir, err := r.keep("")

@@ -90,7 +90,9 @@ func (s *storedEntry) expireAt() int64 {
 
 // readStored returns at most limit stored entries of a partition of a space, from tag on, in hash order,
 // and all of the last one's tag; more says that there are others behind them.
-func (e *Engine) readStored(space uint64, part int, tag uint32, limit int) (all []storedEntry, more bool, err error) {
+func (e *Engine) readStored(
+	space uint64, part int, tag uint32, limit int,
+) (all []storedEntry, more bool, err error) {
 	lo := appendStoredKey(nil, space, shards.FirstHash(part, tag), nil)
 	hi := spaceBound(space + 1)
 	if part+1 < shards.Partitions {

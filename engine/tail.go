@@ -7,7 +7,7 @@ package engine
 // Under a budget (SetMaxMemory) the tail is a part of the problem that eviction solves: what is not stored
 // cannot leave the tables. There new keys take two to four times as many bytes as their images do in the
 // log. So segments, merges and the cap of the tail are shares of the budget, where those are less than
-// Options says; at the cap a third to two thirds of the budget cannot be evicted.
+// Options says; at the cap two to four fifths of the budget cannot be evicted.
 const (
 	segmentShare = 64           // of the budget: 1/segmentShare
 	mergeShare   = 16           // likewise

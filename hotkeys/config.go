@@ -71,9 +71,11 @@ func (c Config) Validate() error {
 	case c.Tick < MinTick:
 		return fmt.Errorf("hotkeys: tick %v: give at least %v", c.Tick, MinTick)
 	case c.Window < c.Tick || c.Window > MaxWindow:
-		return fmt.Errorf("hotkeys: window %v: give at least the tick, %v, and at most %v", c.Window, c.Tick, MaxWindow)
+		return fmt.Errorf("hotkeys: window %v: give at least the tick, %v, and at most %v",
+			c.Window, c.Tick, MaxWindow)
 	case c.Window > MaxTicks*c.Tick:
-		return fmt.Errorf("hotkeys: window %v has more than %d ticks of %v: make the tick longer", c.Window, MaxTicks, c.Tick)
+		return fmt.Errorf("hotkeys: window %v has more than %d ticks of %v: make the tick longer",
+			c.Window, MaxTicks, c.Tick)
 	case c.Hold < 0:
 		return fmt.Errorf("hotkeys: hold %v: give 0 or more", c.Hold)
 	case c.Samples < MinSamples || c.Samples > MaxSamples:
@@ -81,7 +83,8 @@ func (c Config) Validate() error {
 	case c.Entries < MinEntries || c.Entries > min(MaxEntries, sketch.MaxEntries):
 		return fmt.Errorf("hotkeys: %d entries: give %d to %d", c.Entries, MinEntries, MaxEntries)
 	case c.MaxHot < 1 || c.MaxHot > MaxMaxHot:
-		return fmt.Errorf("hotkeys: at most %d hot keys: give 1 to %d, or turn the detector off", c.MaxHot, MaxMaxHot)
+		return fmt.Errorf("hotkeys: at most %d hot keys: give 1 to %d, or turn the detector off",
+			c.MaxHot, MaxMaxHot)
 	}
 	return nil
 }

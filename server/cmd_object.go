@@ -63,9 +63,9 @@ func cmdObjectIdletime(s *Session, args [][]byte) {
 	})
 }
 
-// cmdObjectFreq replies with the frequency that follows from the key's commands per second, in place of the counter
-// that Redis has for its LFU policies and that redis-cli --hotkeys asks for. Here no policy needs
-// to be selected.
+// cmdObjectFreq replies with the frequency that follows from the key's commands per second, in place of
+// the counter that Redis has for its LFU policies and that redis-cli --hotkeys asks for. Here no policy
+// needs to be selected.
 func cmdObjectFreq(s *Session, args [][]byte) {
 	rate, ok, err := s.srv.eng.Frequency(&s.op, args[2])
 	switch {

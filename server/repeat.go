@@ -41,7 +41,8 @@ func (s *Session) runRepeats(args [][]byte, k int) (done int) {
 		}
 		s.ran(done)
 	}
-	for done < k && (done == 0 || !s.turnOver(0)) { // one by one: those behind an error, and commands that know no other way
+	// One by one: those behind an error, and commands that know no other way.
+	for done < k && (done == 0 || !s.turnOver(0)) {
 		s.dispatch(args)
 		done++
 	}

@@ -10,6 +10,8 @@
 //   - A record in the arena holds one entry: header, value, optional expiry, key, and a short
 //     string where the value is one. A Ref is a record's position in its partition's arena.
 //   - The dirty list names the records written in the partition's current epoch.
+//   - A Hot is a promoted counter: cells that are added to without the lock, while the record stays
+//     where it is (hot.go, word.go).
 //
 // Walk of a lookup: Table.Hash hashes the key (SipHash-1-3, keyed per data directory), Table.Part
 // takes the partition from the hash's top bits, the caller locks it, Find goes to the slot where
@@ -32,7 +34,8 @@
 //
 // # Invariants
 //
-//   - Everything in a Partition is guarded by its lock; functions that need it say REQUIRES.
+//   - Everything in a Partition is guarded by its lock, but for the cells of a Hot; functions that need
+//     it say REQUIRES.
 //   - A record whose dirty flag is set is on the dirty list exactly once, and no other is.
 //   - In a logged table a deleted entry stays as a tombstone until its absence was captured.
 //   - Refs are valid only until the next insertion into or growth of their partition.

@@ -22,8 +22,8 @@ const (
 	ageOld     = flagOld
 	ageAwaited = flagOld | flagUsed // read for a command whose lookup is still to come
 
-	// newShare is two fifths. With one there are up to 1.1 points more hits under Zipf's law and 1.9 with a scan
-	// beside, but 4 less where what is hot moves.
+	// newShare is two fifths. With one there are up to 1.1 points more hits under Zipf's law and 1.9 with a
+	// scan beside, but 4 less where what is hot moves.
 	newShareNum, newShareDen = 2, 5
 )
 
@@ -48,7 +48,8 @@ func (p *Partition) evictable(s uint64) bool {
 }
 
 // Evict is a pass of the hand: it drops new entries, or renews. It returns how many bytes of the arena what
-// it dropped took, and how many entries there were. EvictPasses without a lookup between drop all that is stored.
+// it dropped took, and how many entries there were. EvictPasses without a lookup between drop all that is
+// stored.
 func (p *Partition) Evict() (bytes, entries int) {
 	fresh, all := 0, 0
 	for _, s := range p.index.slots {

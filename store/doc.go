@@ -13,7 +13,7 @@ memory.
 
 # The walk of a merge
 
-The server seals segments, merges them, and calls Apply with the position after
+The engine seals segments, merges them, and calls Apply with the position after
 them. Apply writes sorted tables into a directory of its own, syncs them, and has
 Pebble link them into the database with one MANIFEST record, which is synced. Then
 the segments may go. On a restart Position says where replay begins.

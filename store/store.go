@@ -35,10 +35,10 @@ type Options struct {
 	// if nil.
 	Logger *slog.Logger
 	// Fatal is called, perhaps on a goroutine of Pebble's, when Pebble can no
-	// longer say what its MANIFEST holds or a directory cannot be synced. It should end the process. If it returns,
-	// Apply fails from then on, but Pebble may retry without end, and an Open under
-	// way may not come back. If nil, the message is logged and the process exits
-	// with status 1.
+	// longer say what its MANIFEST holds or a directory cannot be synced. It should
+	// end the process. If it returns, Apply fails from then on, but Pebble may retry
+	// without end, and an Open under way may not come back. If nil, the message is
+	// logged and the process exits with status 1.
 	Fatal func(msg string)
 	// CacheBytes bounds the cache of decoded blocks, 16 MiB if 0.
 	CacheBytes int64
@@ -112,7 +112,9 @@ func Open(o Options) (*Store, error) {
 	}
 	if o.ReadOnly {
 		var err error
-		s.db, s.tuning, err = openReadOnly(o, func(fs vfs.FS) *pebble.Options { return tuning(o, fs, pebbleLogger{s}) })
+		s.db, s.tuning, err = openReadOnly(o, func(fs vfs.FS) *pebble.Options {
+			return tuning(o, fs, pebbleLogger{s})
+		})
 		if err != nil {
 			return nil, fmt.Errorf("store: open: %w", explain(err))
 		}

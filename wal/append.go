@@ -206,7 +206,8 @@ func (l *Log) EndSync(err error) error {
 	switch {
 	case l.failed != nil:
 		return l.failed
-	case l.over != nil && l.syncingOf != l.active.id: // it was given up meanwhile: all that was in it is synced elsewhere
+	case l.over != nil && l.syncingOf != l.active.id:
+		// It was given up meanwhile: all that was in it is synced elsewhere.
 		l.over.broken(l.over.syncing, err)
 		return nil
 	case errors.Is(err, errStalled):

@@ -166,7 +166,8 @@ func (l *Log) makeSegment(a *attempt, d *directory, id SegmentID) (segment, buil
 	if err != nil {
 		return segment{id: id}, errPlace, err
 	}
-	s := segment{id: id, file: &guarded{File: file, dir: d, over: l.over}, limit: l.segmentBytes + smallFlushBytes}
+	s := segment{id: id, file: &guarded{File: file, dir: d, over: l.over},
+		limit: l.segmentBytes + smallFlushBytes}
 	kind, err := l.fill(a, &s, file)
 	if err == nil && a.won.Swap(true) {
 		kind = errLost
