@@ -60,7 +60,7 @@ func (fs flipFS) with(t *testing.T, name string, b []byte) flipFS {
 func damageable(t *testing.T) (flipFS, state) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
-	s := mustOpen(t, fs)
+	s := mustOpenHeld(t, fs, nil)
 	s.tableBytes = 40 << 10
 	st := state{entries: map[string]string{}}
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -185,7 +185,7 @@ func TestADamagedTableIsFound(t *testing.T) {
 // Open cannot know; then CheckManifest says where. Nothing is removed.
 func TestADamagedManifestStopsOpen(t *testing.T) {
 	fs, st := damageable(t)
-	s := mustOpen(t, fs)
+	s := mustOpenHeld(t, fs, nil)
 	if err := (merge{pos: "again"}).apply(s); err != nil {
 		t.Fatal(err)
 	}

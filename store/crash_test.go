@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -62,20 +63,23 @@ func TestACrashLeavesOneStateAsAWhole(t *testing.T) {
 		}
 		return nil
 	})
-	s := mustOpen(t, errorfs.Wrap(mem, hook))
-	for _, fs := range clones { // of the first Open
+	taken := func() []*vfs.MemFS {
+		mu.Lock()
+		defer mu.Unlock()
+		all := clones
+		clones = nil
+		return all
+	}
+	s := mustOpenHeld(t, errorfs.Wrap(mem, hook), nil)
+	for _, fs := range taken() { // of the first Open
 		survives(t, fs, states[0])
 	}
-	clones = nil
 	total := 0
 	for i, m := range merges {
 		if err := m.apply(s); err != nil {
 			t.Fatal(err)
 		}
-		mu.Lock()
-		during := clones
-		clones = nil
-		mu.Unlock()
+		during := taken()
 		total += len(during)
 		for _, fs := range during {
 			survives(t, fs, states[i], states[i+1])
@@ -98,7 +102,7 @@ func TestTablesAreLinkedNotCopied(t *testing.T) {
 		}
 		return nil
 	})
-	s := mustOpen(t, errorfs.Wrap(vfs.NewMem(), hook))
+	s := mustOpenHeld(t, errorfs.Wrap(vfs.NewMem(), hook), nil)
 	defer s.Close()
 	creates.Store(0)
 	m := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
@@ -134,17 +138,14 @@ func TestEveryFailingIOOfAnApplyIsSurvived(t *testing.T) {
 	last := len(merges) - 1
 	for n := int64(1); ; n++ {
 		mem, fault, fatal := vfs.NewCrashableMem(), &failOnce{}, atomic.Bool{}
-		s, err := openTest(errorfs.Wrap(mem, fault), func(string) { fatal.Store(true) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustOpenHeld(t, errorfs.Wrap(mem, fault), func(string) { fatal.Store(true) })
 		for _, m := range merges[:last] {
 			if err := m.apply(s); err != nil {
 				t.Fatal(err)
 			}
 		}
 		fault.left.Store(n)
-		err = merges[last].apply(s)
+		err := merges[last].apply(s)
 		fault.left.Store(-1)
 		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
 		switch {
@@ -191,10 +192,10 @@ func TestEveryFailingIOOfAnOpenIsSurvived(t *testing.T) {
 		fatal, opened := make(chan struct{}), make(chan *Store)
 		fault.left.Store(n)
 		go func() {
-			s, err := openTest(errorfs.Wrap(fs, fault), func(string) {
+			s, err := openWith(Options{FS: errorfs.Wrap(fs, fault), HoldCompaction: true, Fatal: func(string) {
 				fatal <- struct{}{}
 				select {}
-			})
+			}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				s = nil
 			}
@@ -231,17 +232,14 @@ func TestEveryFailingIOOfACheckpointIsSurvived(t *testing.T) {
 	last := len(merges) - 1
 	for n := int64(1); ; n++ {
 		mem, fault := vfs.NewCrashableMem(), &failOnce{}
-		s, err := openTest(errorfs.Wrap(mem, fault), func(msg string) { t.Errorf("I/O %d: fatal: %s", n, msg) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustOpenHeld(t, errorfs.Wrap(mem, fault), func(msg string) { t.Errorf("I/O %d: fatal: %s", n, msg) })
 		for _, m := range merges[:last] {
 			if err := m.apply(s); err != nil {
 				t.Fatal(err)
 			}
 		}
 		fault.left.Store(n)
-		err = s.Checkpoint("data/copy")
+		err := s.Checkpoint("data/copy")
 		fault.left.Store(-1)
 		if err != nil {
 			if _, serr := mem.Stat("data/copy"); serr == nil {

@@ -45,7 +45,7 @@ func TestAHeldStoreDoesNotCompact(t *testing.T) {
 		}
 	}
 	s.LetCompact()
-	for deadline := time.Now().Add(10 * time.Second); s.Metrics().Sublevels >= high; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); s.Metrics().Sublevels >= high; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not compact after it was let go")
 		}
