@@ -67,6 +67,7 @@ func TestCheckFindsNothingAfterACrash(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		waitUntil(t, func() bool { return e.Stats().Merges > 0 })
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -54,15 +54,9 @@ func damageLifeIn(t *testing.T, fs vfs.FS, dir string, lives int) (o Options, va
 			}
 		}
 		if life+1 < lives {
-			for deadline := time.Now().Add(20 * time.Second); e.Stats().Merges == 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("no merge")
-				}
-			}
+			waitUntil(t, func() bool { return e.Stats().Merges > 0 })
 		}
-		for e.Stats().MergeInProgress {
-			time.Sleep(time.Millisecond)
-		}
+		waitUntil(t, func() bool { return e.merge.job.Load() == nil })
 		if _, err := e.IncrBy(&op, []byte("last"), 1); err != nil {
 			t.Fatal(err)
 		}

@@ -3,15 +3,12 @@ package engine
 import (
 	"testing"
 	"time"
-
-	"countd/hotkeys"
 )
 
 // TestNewSettingsNeedNotWaitForTheOldTick: a detector that looks once an hour looks at once more
 // often when it is told to.
 func TestNewSettingsNeedNotWaitForTheOldTick(t *testing.T) {
-	cfg := hotkeys.DefaultConfig()
-	cfg.Tick, cfg.Window = time.Hour, time.Hour
+	cfg := *quietDetector()
 	e, _, err := Open(Options{Hot: &cfg})
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +33,7 @@ func TestNewSettingsNeedNotWaitForTheOldTick(t *testing.T) {
 
 // TestResetStatsBeginsTheDetectorsCountsAnew, and leaves what is not a count.
 func TestResetStatsBeginsTheDetectorsCountsAnew(t *testing.T) {
-	cfg := hotkeys.DefaultConfig()
-	cfg.Tick, cfg.Window = time.Hour, time.Hour // the ticks are the test's
+	cfg := *quietDetector() // the ticks are the test's
 	cfg.PromoteRate, cfg.DemoteRate, cfg.Share, cfg.Hold = 10, 5, 0, 0
 	e, _, err := Open(Options{Hot: &cfg})
 	if err != nil {

@@ -136,7 +136,7 @@ func (l *countLife) mixed(fs vfs.FS, policy FsyncPolicy, rounds int, fatal func(
 // the flusher leads, under every policy.
 func TestEveryIOFailsOnceWithMixedKeys(t *testing.T) {
 	for _, policy := range []FsyncPolicy{FsyncNo, FsyncEverySec, FsyncAlways} {
-		for k := int32(0); ; k++ {
+		for k := int32(0); ; k = nextIO(k) {
 			mem := newCrashFS()
 			index := errorfs.OnIndex(k)
 			var life countLife

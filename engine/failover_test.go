@@ -129,9 +129,10 @@ func TestTheLogFailsOver(t *testing.T) {
 			d.stall("data/wal")
 			d.count(t, e, 30)
 			d.wantAfterCrash(t, 60)
-			if s := e.Stats().LogFailover; !s.Away || s.Stalls == 0 {
-				t.Errorf("%+v", s)
-			}
+			waitUntil(t, func() bool { // on a slow machine the other disk seems to stall, too, now and then
+				s := e.Stats().LogFailover
+				return s.Away && s.Stalls > 0
+			})
 			d.count(t, e, 30)
 			d.release("data/wal") // now the old bytes are written
 			d.wantAfterCrash(t, 90)
@@ -163,8 +164,11 @@ func TestTheLogComesBack(t *testing.T) {
 	o := failoverOptions(fs, FsyncEverySec)
 	o.SegmentBytes, o.LogStall = 1<<20, 400*time.Millisecond
 	o.logAfter = func(wait time.Duration) <-chan time.Time {
-		if wait == time.Second { // between probes
+		switch wait {
+		case time.Second: // between probes
 			wait = time.Millisecond
+		case o.LogStall / 4: // no probe in memory is slow, however slow the machine
+			return nil
 		}
 		return time.After(wait)
 	}
@@ -172,9 +176,7 @@ func TestTheLogComesBack(t *testing.T) {
 	d.count(t, e, 5)
 	d.stall("data/wal")
 	d.count(t, e, 5)
-	if !e.Stats().LogFailover.Away {
-		t.Fatal("it is where it was")
-	}
+	waitUntil(t, func() bool { return e.Stats().LogFailover.Away })
 	d.release("data/wal")
 	want := int64(10)
 	waitUntil(t, func() bool {

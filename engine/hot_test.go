@@ -6,10 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"countd/hotkeys"
 	"countd/shards"
 )
 
-// forceHot promotes, demotes and evicts keys at random, and changes the writer.
+// quietDetector are the settings of a detector that looks once an hour: what is hot is the test's affair.
+func quietDetector() *HotConfig {
+	cfg := hotkeys.DefaultConfig()
+	cfg.Tick, cfg.Window = time.Hour, time.Hour
+	return &cfg
+}
+
+// forceHot promotes, demotes and evicts keys at random, has the detector look, and changes the writer.
 func (w *walker) forceHot() {
 	if w.rng.IntN(8) == 0 {
 		w.op.Writer = w.writers[w.rng.IntN(len(w.writers))]
@@ -39,6 +47,11 @@ func (w *walker) forceHot() {
 		}
 	case 4, 5:
 		w.e.demote(w.rng.IntN(3), w.key())
+	case 6:
+		if w.rng.IntN(20) == 0 {
+			w.ticks++
+			w.e.detectNow(time.Duration(w.ticks) * time.Hour)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ var hotForms = []shards.HotOptions{
 // openHot opens a database without a log, in which n is a hot counter of 1.
 func openHot(t *testing.T, o shards.HotOptions) (*Engine, *Op) {
 	t.Helper()
-	e, _, err := Open(Options{})
+	e, _, err := Open(Options{Hot: quietDetector()})
 	if err != nil {
 		t.Fatal(err)
 	}

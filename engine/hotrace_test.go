@@ -106,7 +106,8 @@ func TestReadersSeeNoFold(t *testing.T) {
 		seed := newSeed()
 		t.Run(fmt.Sprintf("exact=%v,seed=%d", exact, seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
-			e, _, err := Open(Options{Dir: "data", FS: vfs.NewMem(), Policy: FsyncNo, FlushInterval: time.Hour})
+			e, _, err := Open(Options{Dir: "data", FS: vfs.NewMem(), Policy: FsyncNo, FlushInterval: time.Hour,
+				Hot: quietDetector()})
 			if err != nil {
 				t.Fatal(err)
 			}

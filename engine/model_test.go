@@ -137,6 +137,7 @@ type walker struct {
 	wrote      map[string]uint64 // the epoch of the last increment, by database and key; see sawWrite
 	promotions int
 	evictions  int
+	ticks      int // of the detector
 }
 
 func (w *walker) key() []byte { return []byte(w.names[w.rng.IntN(len(w.names))]) }
@@ -527,7 +528,7 @@ func (w *walker) open(fs vfs.FS, p FsyncPolicy) {
 		w.want(w.giveIdentity(fs), nil)
 	}
 	e, _, err := Open(Options{
-		Dir: "data", FS: fs, Policy: p, WallClockMs: w.clock.now,
+		Dir: "data", FS: fs, Policy: p, WallClockMs: w.clock.now, Hot: quietDetector(),
 		SegmentBytes: 4 << 10, MergeBytes: 8 << 10, mergeRangeBytes: 3 << 10, FlushInterval: time.Hour,
 	})
 	if err != nil {
@@ -552,11 +553,7 @@ func (w *walker) giveIdentity(fs vfs.FS) error {
 // awaitMerge waits until the merge that is due, if one is, has been done.
 func (w *walker) awaitMerge() {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); w.e.merge.job.Load() != nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatal("a merge is not done")
-		}
-	}
+	waitUntil(w.t, func() bool { return w.e.merge.job.Load() == nil })
 }
 
 // TestEngineAgreesWithAMap runs random operations against the engine and a map, through commits,

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -114,11 +113,7 @@ func TestARestoredDirectorySharesNothingThatChanges(t *testing.T) {
 				}
 			}
 		}
-		for deadline := time.Now().Add(20 * time.Second); e.Stats().Merges == 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("no merge")
-			}
-		}
+		waitUntil(t, func() bool { return e.Stats().Merges > 0 })
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -63,6 +63,18 @@ func TestLongDoubleAddsAsRedisDoes(t *testing.T) {
 	}
 }
 
+// allocations is testing.AllocsPerRun, the least of a few tries: the engine's goroutines allocate, too, and on
+// a slow machine more of that falls into a try than it forgives.
+func allocations(runs int, fn func()) (least float64) {
+	least = math.Inf(1)
+	for range 5 {
+		if least = min(least, testing.AllocsPerRun(runs, fn)); least == 0 {
+			break
+		}
+	}
+	return least
+}
+
 // TestIncrOfAnExistingCounterAllocatesNothing: the hot path, logged and not.
 func TestIncrOfAnExistingCounterAllocatesNothing(t *testing.T) {
 	for _, p := range []FsyncPolicy{FsyncOff, FsyncEverySec} {
@@ -72,7 +84,7 @@ func TestIncrOfAnExistingCounterAllocatesNothing(t *testing.T) {
 		}
 		op, key := Op{NowMs: e.NowMs()}, []byte("counter")
 		mustIncr(t, e, &op, "counter", 1)
-		if n := testing.AllocsPerRun(1000, func() {
+		if n := allocations(1000, func() {
 			if _, err := e.IncrBy(&op, key, 1); err != nil {
 				t.Fatal(err)
 			}
