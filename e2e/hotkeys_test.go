@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -9,11 +10,12 @@ import (
 	"time"
 )
 
-// warmServer starts a server to which a few hundred commands per second are hot.
+// warmServer starts a server to which a few hundred commands per second are hot, also where the machine lets
+// their client rest for two seconds.
 func warmServer(t *testing.T) *process {
 	t.Helper()
 	return start(t, plainServer, t.TempDir(), "--hot-promote-rate", "50", "--hot-demote-rate", "10",
-		"--hot-share-permille", "0", "--hot-tick-ms", "20", "--hot-window-ms", "500", "--hot-hold-ms", "100",
+		"--hot-share-permille", "0", "--hot-tick-ms", "20", "--hot-window-ms", "500", "--hot-hold-ms", "2000",
 		"--io-threads", "2")
 }
 
@@ -100,7 +102,11 @@ func TestAHotKeyIsSeenPromotedAndDemoted(t *testing.T) {
 			return k["promoted"].n == 1 && k["cells"].n == 2 && k["rate"].kind == '$', k
 		})
 	}
-	s := c.do("CNT.SHARDS", "warm:a").fields()
+	var s map[string]reply
+	eventually(t, "warm:a promoted", func() (bool, any) {
+		s = c.do("CNT.SHARDS", "warm:a").fields()
+		return s["promoted"].n == 1, s
+	})
 	sum := s["base"].n
 	for _, cell := range s["cells"].elements() {
 		sum += cell.n
@@ -109,10 +115,11 @@ func TestAHotKeyIsSeenPromotedAndDemoted(t *testing.T) {
 		s["drift"].n != 0 || sum != s["total"].n || s["promoted-seconds"].kind != ':' {
 		t.Errorf("CNT.SHARDS: %v", s)
 	}
-	if text := c.do("INFO", "hotkeys").s; infoNumber(text, "hotkeys_promoted") < 2 ||
-		infoNumber(text, "hotkeys_promotions") < 2 || infoNumber(text, "hotkeys_samples") < 100 {
-		t.Errorf("INFO hotkeys:\n%s", text)
-	}
+	eventually(t, "INFO hotkeys", func() (bool, any) {
+		text := c.do("INFO", "hotkeys").s
+		return infoNumber(text, "hotkeys_promoted") == 2 && infoNumber(text, "hotkeys_promotions") >= 2 &&
+			infoNumber(text, "hotkeys_samples") >= 100, text
+	})
 	l.stop()
 	for i, name := range names {
 		eventually(t, name+" demoted", func() (bool, any) {
@@ -198,13 +205,13 @@ func TestRedisCLIListsHotKeys(t *testing.T) {
 			c.int("OBJECT", "FREQ", "cold:3")
 		return a > b && b > 0 && cold == 0, []int64{a, b, cold}
 	})
-	out, err := exec.Command(cli, "-p", p.port, "--hotkeys").CombinedOutput()
+	eventually(t, "redis-cli --hotkeys", func() (bool, any) { // what it sees are rates
+		out, err := exec.Command(cli, "-p", p.port, "--hotkeys").CombinedOutput()
+		_, summary, _ := strings.Cut(string(out), "summary")
+		return err == nil && strings.Contains(summary, "Sampled 5 keys") &&
+			regexp.MustCompile(`(?s)counter: \d+\tkeyname: "warm:a"\n.*counter: \d+\tkeyname: "warm:b"\n`).
+				MatchString(summary) && !strings.Contains(summary, "cold"), fmt.Sprintf("%v\n%s", err, out)
+	})
 	l.stop()
-	_, summary, _ := strings.Cut(string(out), "summary")
-	if err != nil || !strings.Contains(summary, "Sampled 5 keys") ||
-		!regexp.MustCompile(`(?s)counter: \d+\tkeyname: "warm:a"\n.*counter: \d+\tkeyname: "warm:b"\n`).
-			MatchString(summary) || strings.Contains(summary, "cold") {
-		t.Errorf("redis-cli --hotkeys: %v\n%s", err, out)
-	}
 	p.stop()
 }

@@ -26,9 +26,11 @@ type killTest struct {
 	weaker bool
 	// minRun and maxRun bound how long a server runs under load.
 	minRun, maxRun time.Duration
-	flaps          bool     // keys are promoted and demoted all the time
-	look           []string // counters of which seen tells how often they were looked at
-	seen           map[string]*sights
+	// missing says what was not seen in the rounds so far, "" if nothing: then there are more of them.
+	missing func() string
+	flaps   bool     // keys are promoted and demoted all the time
+	look    []string // counters of which seen tells how often they were looked at
+	seen    map[string]*sights
 
 	merges          int64
 	ups, downs      int64 // promotions and demotions
@@ -36,7 +38,15 @@ type killTest struct {
 	oldest          time.Duration
 	lost            int
 	stall           time.Duration // the longest
+	late            int           // rounds that lost what was too old
 }
+
+// maxLate of ten rounds are forgiven: that the machine was busy shows in the time that others take, but not
+// all of it. A server that is late by itself is so in most rounds.
+const maxLate = 2
+
+// maxRounds is how many times the rounds asked for there may be, where something is missing.
+const maxRounds = 5
 
 // TestKillAlways: with appendfsync always every acknowledged command survives kill -9, no number is
 // given out again, and what comes back is the state of one instant.
@@ -71,8 +81,12 @@ func newKillTest(t *testing.T, policy string, minRun, maxRun time.Duration) *kil
 
 func (k *killTest) run() {
 	var p *process
-	for round := range *roundsFlag {
-		kind := plainServer
+	if k.missing == nil {
+		k.missing = k.unmerged
+	}
+	rounds := 0
+	for ; rounds < *roundsFlag || k.missing() != "" && rounds < maxRounds**roundsFlag; rounds++ {
+		round, kind := rounds, plainServer
 		if round%2 == 1 {
 			kind = smallLogServer
 		}
@@ -89,7 +103,7 @@ func (k *killTest) run() {
 		for _, w := range k.writers {
 			w.check(c, v)
 		}
-		if v.mustAge == 0 && v.lost > 0 {
+		if !v.mayLose && v.lost > 0 {
 			k.t.Errorf("%d acknowledged commands are lost", v.lost)
 		}
 		if k.t.Failed() {
@@ -99,23 +113,35 @@ func (k *killTest) run() {
 		if v.oldest > everySecLoses {
 			k.t.Logf("round %d (%s) lost what was %v old: %s", round, kind, v.oldest, v.note)
 		}
+		if v.oldest > everySecLoses+v.stall {
+			k.late++
+		}
+		k.merges += infoNumber(c.do("INFO", "persistence").s, "merges") // of what the start found
 		k.end(p)
 		if round%3 == 0 {
 			checkData(k.t, k.dir)
 		}
 	}
 	k.t.Logf("%d rounds: %d commands, %d acknowledged, %d of them lost, the oldest %v before the kill; "+
-		"%d merges; longest stall %v", *roundsFlag, k.commands, k.acked, k.lost,
+		"%d merges; longest stall %v", rounds, k.commands, k.acked, k.lost,
 		k.oldest.Round(time.Millisecond), k.merges, k.stall.Round(time.Millisecond))
 	if k.flaps {
 		k.t.Logf("%d promotions, %d demotions", k.ups, k.downs)
-		if least := int64(*roundsFlag); min(k.ups, k.downs) < least {
-			k.t.Errorf("counters were promoted or demoted less often than %d times", least)
-		}
 	}
+	if what := k.missing(); what != "" {
+		k.t.Error(what)
+	}
+	if k.late*10 > maxLate*rounds {
+		k.t.Errorf("%d of %d rounds lost what was older than %v and what the machine held us up", k.late, rounds, everySecLoses)
+	}
+}
+
+// unmerged is what is missing while no log was merged into the store.
+func (k *killTest) unmerged() string {
 	if *roundsFlag >= 10 && k.merges == 0 && k.policy == "always" && !k.weaker {
-		k.t.Error("no log was merged into the store in all rounds")
+		return "no log was merged into the store in all rounds"
 	}
+	return ""
 }
 
 func (k *killTest) start(round int, kind serverKind) *process {
@@ -183,9 +209,7 @@ func (k *killTest) load(p *process, runTime time.Duration) *verdict {
 	v.note = fmt.Sprintf("slowest flush %v, slowest sync %v; this process woke up %v late, "+
 		"its own syncs took up to %v", log.slowFlush, log.slowSync, nap, disk)
 	p.checkLog()
-	if k.policy != "always" || k.weaker {
-		v.mustAge = everySecLoses + v.stall
-	}
+	v.mayLose = k.policy != "always" || k.weaker
 	for i, s := range streams {
 		k.commands += s.sent
 		k.acked += len(s.acks)

@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds every wait of these tests; nothing comes near it unless it hangs.
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // A process is a running server.
 type process struct {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -24,8 +23,9 @@ type writer interface {
 type verdict struct {
 	t      *testing.T
 	killed moment
-	// mustAge is how long before the kill a write must have been acknowledged to be there; 0: always.
-	mustAge time.Duration
+	// mayLose says that the last of what was acknowledged need not be there. How old it may be is for killTest
+	// to judge, by oldest.
+	mayLose bool
 	stall   time.Duration // how long the machine held up what has to be on disk by then
 	oldest  time.Duration // age of the oldest acknowledged write that is not there
 	lost    int           // acknowledged commands that are not there
@@ -37,18 +37,12 @@ func (v *verdict) errorf(format string, args ...any) {
 	v.t.Errorf(format, args...)
 }
 
-// must is how many commands of a stream have to be there.
-func (v *verdict) must(s *stream) int { return v.mustOfAge(s, v.mustAge) }
-
-// mustOfAge is must for keys with a durability of their own.
-func (v *verdict) mustOfAge(s *stream, age time.Duration) int {
-	n, _ := slices.BinarySearchFunc(s.acks, v.killed-moment(age), func(a ack, at moment) int {
-		return cmp.Compare(a.at, at)
-	})
-	if age == 0 {
-		return len(s.acks)
+// must is how many commands of a stream have to be there, however old they are.
+func (v *verdict) must(s *stream) int {
+	if v.mayLose {
+		return 0
 	}
-	return n
+	return len(s.acks)
 }
 
 // survived checks that a stream's first n commands are what came back, n between lo and hi.
@@ -72,10 +66,13 @@ func (v *verdict) survived(who string, s *stream, lo, hi int) {
 // lose notes that a stream's commands from n on are not there.
 func (v *verdict) lose(s *stream, n int) {
 	if n < len(s.acks) {
-		v.oldest = max(v.oldest, v.killed.since(s.acks[n].at))
+		v.age(s.acks[n].at)
 		v.lost += len(s.acks) - n
 	}
 }
+
+// age notes that a write that was acknowledged at a time is not there.
+func (v *verdict) age(at moment) { v.oldest = max(v.oldest, v.killed.since(at)) }
 
 // hot is a counter that several connections increment as fast as they can.
 type hot struct {
@@ -130,7 +127,7 @@ func (w *hot) check(c *client, v *verdict) {
 		v.errorf("%s is %d, but no more than %d was sent", w.key, got, top)
 	}
 	next := c.int("INCR", w.key)
-	if next != got+1 || v.mustAge == 0 && len(numbers) > 0 && next <= numbers[len(numbers)-1] {
+	if next != got+1 || !v.mayLose && len(numbers) > 0 && next <= numbers[len(numbers)-1] {
 		v.errorf("%s: %d is given out after %d, with %v acknowledged", w.key, next, got,
 			numbers[max(0, len(numbers)-1):])
 	}
@@ -352,6 +349,7 @@ func (w *pairs) check(c *client, v *verdict) {
 	}
 	if round != w.rounds {
 		for i, s := range w.live[:w.writers] {
+			v.lose(s, 0)
 			if must := v.must(s); must > 0 {
 				v.errorf("pairs: round %d's value is there, but connection %d has %d acknowledged "+
 					"writes of round %d", round, i, must, w.rounds)
@@ -361,6 +359,7 @@ func (w *pairs) check(c *client, v *verdict) {
 	}
 	s := w.live[writer]
 	v.survived("pairs", s, n+1, len(s.acks)) // a later one may be a DEL of the other connection
+	v.lose(s, n+1)
 	if must := v.must(s); n < must-1 {
 		v.errorf("pairs: write %d of connection %d is there, its write %d was acknowledged in time",
 			n, writer, must-1)
