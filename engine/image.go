@@ -254,6 +254,7 @@ func (a *assembler) chunk(epoch uint64, chunk []byte, fn func(im *image, raw []b
 		a.carry = append(a.carry, chunk...)
 		b = a.carry
 	}
+	whole := len(b)
 	for len(b) > 0 {
 		var rest []byte
 		var err error
@@ -269,7 +270,9 @@ func (a *assembler) chunk(epoch uint64, chunk []byte, fn func(im *image, raw []b
 		}
 		b = rest
 	}
-	a.carry = append(a.carry[:0], b...)
+	if len(a.carry) == 0 || len(b) < whole { // a large image in many chunks is not moved for each
+		a.carry = append(a.carry[:0], b...)
+	}
 	return nil
 }
 

@@ -230,3 +230,30 @@ func BenchmarkIncrBy(b *testing.B) {
 		}
 	}
 }
+
+// TestALargeImageIsPutTogetherInLinearTime: 64 MB in chunks of 64 bytes would be moved half a million times
+// over, if each chunk moved what there is, and take an hour.
+func TestALargeImageIsPutTogetherInLinearTime(t *testing.T) {
+	const large, chunk = 64 << 20, 64
+	im := image{op: imageBytes, space: 1, expireAt: NoExpiry, key: []byte("key"), bytes: make([]byte, large)}
+	im.bytes[large-1] = 'z'
+	b := im.appendState(appendKeyOf([]byte{im.opByte()}, &im))
+	var a assembler
+	taken := 0
+	take := func(got *image, raw []byte) error {
+		if taken++; len(got.bytes) != large || got.bytes[large-1] != 'z' || len(raw) != len(b) {
+			t.Errorf("%d bytes, %d raw", len(got.bytes), len(raw))
+		}
+		return nil
+	}
+	for rest := b; len(rest) > 0; {
+		n := min(len(rest), chunk)
+		if err := a.chunk(1, rest[:n], take); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	if err := a.end(); err != nil || taken != 1 {
+		t.Errorf("%d images, %v", taken, err)
+	}
+}
