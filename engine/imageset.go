@@ -85,11 +85,29 @@ func (s *imageSet) addHashed(im *image, h shards.Hash) {
 		s.spaces[im.space] = of
 	}
 	bucket := &of.buckets[h>>(64-bucketBits)]
+	if need > mergeBlockBytes {
+		*bucket = s.dropLarge(*bucket, im.key, h)
+	}
 	*bucket = append(*bucket, imageRef{h, uint32(len(s.blocks) - 1), uint32(len(*b))})
 	*b = binary.AppendUvarint(*b, uint64(len(im.key)))
 	*b = append(*b, im.key...)
 	*b = append(*b, im.opByte())
 	*b = im.appendState(*b)
+}
+
+// dropLarge drops an earlier image of the key that has a block of its own, so that a large value that
+// changes often is in memory once.
+func (s *imageSet) dropLarge(refs []imageRef, key []byte, h shards.Hash) []imageRef {
+	for i, r := range refs {
+		if r.hash != h || cap(s.blocks[r.block]) <= mergeBlockBytes {
+			continue
+		}
+		if k, _ := s.keyOf(r); bytes.Equal(k, key) {
+			s.blocks[r.block] = nil
+			return slices.Delete(refs, i, i+1)
+		}
+	}
+	return refs
 }
 
 // rewind makes next begin with the first key of what was added.

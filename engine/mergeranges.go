@@ -12,13 +12,15 @@ import (
 
 // merge yields the last image of each key of some segments, in the store's order. It has the images of one
 // range of the store's keys in memory at a time and reads the segments once for each, so that its memory
-// does not grow with them: for 100 bytes of log about 100 bytes of images and 16 for each of them.
+// does not grow with them: for 100 bytes of log about 100 bytes of images and 16 for each of them. Ranges
+// are cut where the images are: a few large values are read as often as there are keys of them, however
+// often the log has them.
 type merge struct {
 	imageSet // of the present range
 
 	sealed   []wal.SegmentInfo // behind what the store has, ascending
 	readSeg  func(id wal.SegmentID, fn func(epoch uint64, chunk []byte) error) (lastMeta []byte, err error)
-	rangeMax int64        // how many bytes of log a range may have, but for a key whose images are more
+	rangeMax int64        // how many bytes of log a range may have, but for a slice that has more
 	ranges   []mergeRange // that are still to be read
 }
 
@@ -28,18 +30,37 @@ type mergeRange struct {
 	lo, hi      shards.Hash
 }
 
+// sliceBits is how finely survey sees where the images of a space are, and so ranges are cut: by the top
+// bits of their hash. Evenly spread, a slice has more than the 48 MB of a range in a log of 200 GB.
+const sliceBits = 12
+
+// spaceSizes is how many bytes of log each slice of a space has.
+type spaceSizes [1 << sliceBits]int64
+
+func (s *spaceSizes) sum() (n int64) {
+	for _, size := range s {
+		n += size
+	}
+	return n
+}
+
 // survey reads the segments a first time: it brings pos up to their end. Where one range holds them all it
 // keeps the images, else it makes the ranges.
 func (m *merge) survey() error {
 	total := sealedBytes(m.sealed)
-	sizes := map[uint64]int64{}
+	sizes := map[uint64]*spaceSizes{}
 	err := m.read(func(im *image, raw []byte) error {
 		if total <= m.rangeMax {
 			return m.take(im, raw)
 		}
 		m.images++
 		if !m.change(im) {
-			sizes[im.space] += int64(len(raw))
+			of := sizes[im.space]
+			if of == nil {
+				of = new(spaceSizes)
+				sizes[im.space] = of
+			}
+			of[m.seed.Hash(im.key)>>(64-sliceBits)] += int64(len(raw))
 		}
 		return nil
 	})
@@ -74,33 +95,41 @@ func (m *merge) read(fn func(im *image, raw []byte) error) error {
 	return nil
 }
 
-// plan makes ranges of the spaces that live, given how many bytes of log each has. Hashes are spread
-// evenly, so a large space is cut into ranges of equal width.
-func (m *merge) plan(sizes map[uint64]int64) {
+// plan makes ranges of the spaces that live. Small spaces share one, a large one has as many as it needs.
+func (m *merge) plan(sizes map[uint64]*spaceSizes) {
 	room := int64(0) // of the last range
 	for _, space := range slices.Sorted(slices.Values(m.pos.spaces[:])) {
-		size := sizes[space]
-		if size == 0 {
+		of := sizes[space]
+		if of == nil {
 			continue
 		}
+		size := of.sum()
 		if size <= room {
 			m.ranges[len(m.ranges)-1].last = space
 			room -= size
 			continue
 		}
-		n := (size + m.rangeMax - 1) / m.rangeMax
-		width := shards.Hash(math.MaxUint64/uint64(n) + 1) // 0: all there are
-		for i := range shards.Hash(n) {
-			r := mergeRange{space, space, i * width, (i+1)*width - 1}
-			if i == shards.Hash(n)-1 {
-				r.hi = math.MaxUint64
-			}
-			m.ranges = append(m.ranges, r)
-		}
-		if room = m.rangeMax - size; n > 1 {
+		m.cut(space, of)
+		if room = m.rangeMax - size; room < 0 {
 			room = 0
 		}
 	}
+}
+
+// cut makes ranges of one space: of as many slices as fit, at least one.
+func (m *merge) cut(space uint64, of *spaceSizes) {
+	r := mergeRange{space, space, 0, math.MaxUint64}
+	sum := int64(0) // of the slices from r.lo
+	for i, size := range of {
+		if sum > 0 && size > 0 && sum+size > m.rangeMax {
+			lo := shards.Hash(i) << (64 - sliceBits)
+			r.hi = lo - 1
+			m.ranges = append(m.ranges, r)
+			r.lo, r.hi, sum = lo, math.MaxUint64, 0
+		}
+		sum += size
+	}
+	m.ranges = append(m.ranges, r)
 }
 
 // nextRange reads the images of the next range; false says that there is none.

@@ -167,3 +167,53 @@ func TestAMergeThatCannotReadALaterRangeFails(t *testing.T) {
 		}
 	}
 }
+
+// TestAMergeOfFewLargeValuesReadsTheLogOnceForEach: values of which each is more than a range, logged again
+// and again. That the log has many ranges' worth of bytes must not make it be read as many times.
+func TestAMergeOfFewLargeValuesReadsTheLogOnceForEach(t *testing.T) {
+	const keys, times, large = 3, 6, 2 * mergeBlockBytes
+	var segments segmentsOf
+	for i := range times {
+		var b []byte
+		for k := range keys {
+			im := image{op: imageBytes, space: newSpaces()[0], expireAt: NoExpiry, key: fmt.Appendf(nil, "%d", k)}
+			im.bytes = bytes.Repeat([]byte{byte('a' + i)}, large)
+			b = append(b, im.opByte())
+			b = im.appendState(appendKeyOf(b, &im))
+		}
+		segments = append(segments, b)
+	}
+	reads := 0
+	m := merge{sealed: segments.sealed(), rangeMax: large / 4}
+	m.readSeg = func(id wal.SegmentID, fn func(epoch uint64, chunk []byte) error) ([]byte, error) {
+		reads++
+		return nil, fn(uint64(id), segments[id-1])
+	}
+	m.seed, m.pos = shards.Seed{K0: 1, K1: 2}, position{spaces: newSpaces()}
+	if err := m.survey(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		key, value, err := m.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, err := decodeStoredState(value)
+		if err != nil || len(im.bytes) != large || im.bytes[0] != 'a'+times-1 || im.bytes[large-1] != 'a'+times-1 {
+			t.Errorf("%q: %d bytes, %v: not its last value", key, len(im.bytes), err)
+		}
+		held := 0
+		for _, b := range m.blocks {
+			held += cap(b)
+		}
+		if held > keys*large*5/4 {
+			t.Errorf("%d bytes are held for the last value of %d keys of %d", held, keys, large)
+		}
+	}
+	if n := reads/times - 1; n > keys || m.keys != keys {
+		t.Errorf("read %d times for the ranges of %d keys, %d yielded", n, keys, m.keys)
+	}
+}
