@@ -22,6 +22,23 @@ func (w *warming) progress() (running bool, percent float64) {
 	return !w.ended.Load(), 100 * float64(w.done.Load()) / float64(of)
 }
 
+// warmStride is how long the warming works between two rests: thousands of short ones would take longer than
+// they say.
+const warmStride = 500 * time.Microsecond
+
+// breather rests as long as it worked.
+type breather struct {
+	e     *Engine
+	since time.Time // the last rest
+}
+
+func (b *breather) breathe() {
+	if worked := time.Since(b.since); worked > warmStride {
+		b.e.rest(worked)
+		b.since = time.Now()
+	}
+}
+
 // warmLoop applies the images that a start put off, then reads the store back, partition by partition, until
 // all is in the table. It rests as long as it works, since clients are served meanwhile.
 func (e *Engine) warmLoop() {
@@ -32,17 +49,17 @@ func (e *Engine) warmLoop() {
 	}
 	start := time.Now()
 	e.eachTable(func(_ int, t *shards.Table) {
+		work := breather{e, time.Now()}
 		for part := 0; part < shards.Partitions && !e.stopped(); part++ {
-			began := time.Now()
 			countPartition(t, part)
-			e.rest(time.Since(began))
+			work.breathe()
 		}
 	})
 	complete, full := true, false
 	e.eachTable(func(int, *shards.Table) { e.warm.of.Add(shards.Partitions) })
 	e.eachTable(func(db int, t *shards.Table) {
+		work := breather{e, time.Now()}
 		for part := 0; part < shards.Partitions; part++ {
-			began := time.Now()
 			if e.stopped() {
 				complete = false
 				return
@@ -60,7 +77,7 @@ func (e *Engine) warmLoop() {
 					"asked for", "database", db, "partition", part, "err", err)
 			}
 			e.warm.done.Add(1)
-			e.rest(time.Since(began))
+			work.breathe()
 		}
 		first := t.Part(0)
 		first.Lock()

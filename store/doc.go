@@ -92,7 +92,8 @@ stairs, and maxTables bounds their height. A Get takes 9 to 11 µs on 12 steps a
 
   - Metrics takes Pebble's mutex and some 60 µs: for INFO, not for every command.
   - Pebble panics or calls Options.Fatal where it can no longer say what its MANIFEST
-    holds. The log is not touched by that, and the next Open continues from it.
+    holds. The log is not touched by that, and the next Open continues from it. A full
+    disk is no such case: the record waits for room (room.go).
   - A failing compaction (a full disk) is logged, and tried again after 30 seconds.
     Merges go on, and from maxSublevels on each waits for it, up to 30 seconds.
   - A Get may wait for the disk: event loops must not call it.

@@ -59,6 +59,7 @@ type Store struct {
 	tuning   *pebble.Options
 	dirs     *dirFS
 	pace     *pacer
+	room     room
 	schedule *compactScheduler
 
 	failed  atomic.Bool // set by the first fatal error, read by Apply
@@ -104,7 +105,8 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{opts: o, pace: newPacer(o.CompactionShare), tableBytes: tableBytes}
 	s.dirs = &dirFS{FS: o.FS, own: o.Dir, fail: func(msg string) { s.fail(msg) }}
-	s.tuning = tuning(o, &pacedFS{FS: s.dirs, pace: s.pace}, pebbleLogger{s})
+	s.room = room{log: o.Logger, closed: s.pace.stopped}
+	s.tuning = tuning(o, &pacedFS{FS: &roomFS{FS: s.dirs, own: o.Dir, room: &s.room}, pace: s.pace}, pebbleLogger{s})
 	s.schedule = newCompactScheduler(o.HoldCompaction)
 	s.tuning.Experimental.CompactionScheduler = s.schedule
 	if err := checkOptions(o.FS, o.Dir, s.tuning); err != nil {
@@ -126,6 +128,7 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("store: open: %w", explain(err))
 	}
 	s.db = db
+	s.room.opened.Store(true)
 	if err := s.clearTemporary(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

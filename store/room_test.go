@@ -1,0 +1,117 @@
+package store
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// fullFor is a file system that has no room for the MANIFEST and for markers while full is set; tried is
+// called for each attempt.
+func fullFor(fs vfs.FS, full *atomic.Bool, tried func()) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		written := op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, manifestPrefix) ||
+			op.Kind == errorfs.OpCreate && strings.Contains(op.Path, markerPrefix)
+		if written && full.Load() {
+			tried()
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+}
+
+// TestAMergeWaitsForRoom: where only the record that ends a merge finds the disk full, the merge ends when
+// there is room, and nothing is fatal; reads go on meanwhile.
+func TestAMergeWaitsForRoom(t *testing.T) {
+	var full atomic.Bool
+	tried := make(chan struct{}, 1000)
+	mem := vfs.NewCrashableMem()
+	s := mustOpenHeld(t, fullFor(mem, &full, func() { tried <- struct{}{} }), nil)
+	first := merge{pos: "1", entries: map[string][]byte{"a": {1}, "b": {2}}}
+	second := merge{pos: "2", entries: map[string][]byte{"b": {3}, "c": {4}}}
+	if err := first.apply(s); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	applied := make(chan error, 1)
+	go func() { applied <- second.apply(s) }()
+	for range 3 {
+		<-tried
+	}
+	if v, ok, err := s.Get([]byte("b"), nil); err != nil || !ok || v[0] != 2 {
+		t.Errorf("while the merge waits: %v, %v, %v", v, ok, err)
+	}
+	select {
+	case err := <-applied:
+		t.Fatalf("the merge has ended: %v", err)
+	default:
+	}
+	full.Store(false)
+	if err := <-applied; err != nil {
+		t.Fatal(err)
+	}
+	want := second.after(first.after(state{entries: map[string]string{}}))
+	if err := differs(s, want); err != nil {
+		t.Error(err)
+	}
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	survives(t, crashed, want)
+}
+
+// TestCloseDoesNotWaitForRoom: it is told of the full disk, and the next Open finds the old state.
+func TestCloseDoesNotWaitForRoom(t *testing.T) {
+	var full atomic.Bool
+	tried := make(chan struct{}, 1000)
+	mem := vfs.NewCrashableMem()
+	fatal := make(chan string, 10)
+	s := mustOpenHeld(t, fullFor(mem, &full, func() { tried <- struct{}{} }), func(msg string) { fatal <- msg })
+	first := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
+	if err := first.apply(s); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	applied := make(chan error, 1)
+	go func() { applied <- merge{pos: "2", entries: map[string][]byte{"a": {2}}}.apply(s) }()
+	<-tried
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	if msg := <-fatal; !strings.Contains(msg, "no space left") {
+		t.Errorf("fatal: %s", msg)
+	}
+	if err := <-applied; !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Apply: %v", err)
+	}
+	<-closed // its error is Pebble's affair: the process would have ended
+	survives(t, crashed, first.after(state{entries: map[string]string{}}))
+}
+
+// TestAFullDiskStopsAnOpen: there is nothing to wait for yet.
+func TestAFullDiskStopsAnOpen(t *testing.T) {
+	var full atomic.Bool
+	mem := vfs.NewMem()
+	if err := mustOpen(t, mem).Close(); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	fatal := make(chan string, 1)
+	go func() {
+		s, err := openTest(fullFor(mem, &full, func() {}), func(msg string) {
+			fatal <- msg
+			runtime.Goexit() // as the process would
+		})
+		t.Errorf("Open: %v, %v", s, err)
+	}()
+	if msg := <-fatal; !strings.Contains(msg, "no space left") {
+		t.Errorf("fatal: %s", msg)
+	}
+}
