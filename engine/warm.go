@@ -15,11 +15,15 @@ type warming struct {
 }
 
 func (w *warming) progress() (running bool, percent float64) {
+	running = w.left.Load() && !w.ended.Load()
 	of := w.of.Load()
-	if of == 0 {
-		return false, 100
+	switch {
+	case of > 0:
+		percent = 100 * float64(w.done.Load()) / float64(of)
+	case !running:
+		percent = 100
 	}
-	return !w.ended.Load(), 100 * float64(w.done.Load()) / float64(of)
+	return running, percent
 }
 
 // warmStride is how long the warming works between two rests: thousands of short ones would take longer than
@@ -48,6 +52,7 @@ func (e *Engine) warmLoop() {
 		return
 	}
 	start := time.Now()
+	e.eachTable(func(int, *shards.Table) { e.warm.of.Add(shards.Partitions) })
 	e.eachTable(func(_ int, t *shards.Table) {
 		work := breather{e, time.Now()}
 		for part := 0; part < shards.Partitions && !e.stopped(); part++ {
@@ -56,7 +61,6 @@ func (e *Engine) warmLoop() {
 		}
 	})
 	complete, full := true, false
-	e.eachTable(func(int, *shards.Table) { e.warm.of.Add(shards.Partitions) })
 	e.eachTable(func(db int, t *shards.Table) {
 		work := breather{e, time.Now()}
 		for part := 0; part < shards.Partitions; part++ {
