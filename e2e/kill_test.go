@@ -179,9 +179,14 @@ func (k *killTest) end(p *process) {
 
 // runTime is how long the server of a round runs under load: at random, but of any ten rounds in a
 // row each has its tenth of the range, so that no part of the time between two flushes is left out.
+// Rounds beyond those that were asked for are longer.
 func (k *killTest) runTime(round int) time.Duration {
 	tenth := (k.maxRun - k.minRun) / 10
-	return k.minRun + time.Duration(round*7%10)*tenth + time.Duration(k.rng.Int64N(int64(tenth)))
+	run := k.minRun + time.Duration(round*7%10)*tenth + time.Duration(k.rng.Int64N(int64(tenth)))
+	if extra := round / *roundsFlag; extra > 0 { // a busy machine does too little in that for what is missing
+		run *= time.Duration(4 * extra)
+	}
+	return run
 }
 
 // load runs all writers for a time and kills the server.
