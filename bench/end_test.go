@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,15 +137,4 @@ func TestAnEndedComparisonLeavesNothingBehind(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTheServersOfAKilledComparisonEnd(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ends the children of a killed process")
-	}
-	c := startComparison(t)
-	addrs := c.servers(t)
-	c.cmd.Process.Kill()
-	c.wait(t)
-	gone(t, addrs)
 }

@@ -110,9 +110,7 @@ func (m *merge) plan(sizes map[uint64]*spaceSizes) {
 			continue
 		}
 		m.cut(space, of)
-		if room = m.rangeMax - size; room < 0 {
-			room = 0
-		}
+		room = max(0, m.rangeMax-size)
 	}
 }
 

@@ -95,14 +95,7 @@ func TestAMergeInRangesIsTheSame(t *testing.T) {
 		}
 		got, all := map[string]int64{}, []byte(nil)
 		var last []byte
-		for {
-			key, value, err := m.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+		eachMerged(t, &m, func(key, value []byte) {
 			if bytes.Compare(last, key) >= 0 {
 				t.Fatalf("%d: %q after %q", c.rangeMax, key, last)
 			}
@@ -116,7 +109,7 @@ func TestAMergeInRangesIsTheSame(t *testing.T) {
 				}
 				got[name] = im.n
 			}
-		}
+		})
 		for key, n := range live {
 			if g, ok := got[key]; !ok || g != n {
 				t.Fatalf("%d: %s: %d, want %d", c.rangeMax, key, g, n)
@@ -168,6 +161,21 @@ func TestAMergeThatCannotReadALaterRangeFails(t *testing.T) {
 	}
 }
 
+// eachMerged calls fn for all that a merge yields.
+func eachMerged(t *testing.T, m *merge, fn func(key, value []byte)) {
+	t.Helper()
+	for {
+		key, value, err := m.next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(key, value)
+	}
+}
+
 // TestAMergeOfFewLargeValuesReadsTheLogOnceForEach: values of which each is more than a range, logged again
 // and again. That the log has many ranges' worth of bytes must not make it be read as many times.
 func TestAMergeOfFewLargeValuesReadsTheLogOnceForEach(t *testing.T) {
@@ -193,14 +201,7 @@ func TestAMergeOfFewLargeValuesReadsTheLogOnceForEach(t *testing.T) {
 	if err := m.survey(); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		key, value, err := m.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachMerged(t, &m, func(key, value []byte) {
 		im, err := decodeStoredState(value)
 		if err != nil || len(im.bytes) != large || im.bytes[0] != 'a'+times-1 || im.bytes[large-1] != 'a'+times-1 {
 			t.Errorf("%q: %d bytes, %v: not its last value", key, len(im.bytes), err)
@@ -212,7 +213,7 @@ func TestAMergeOfFewLargeValuesReadsTheLogOnceForEach(t *testing.T) {
 		if held > keys*large*5/4 {
 			t.Errorf("%d bytes are held for the last value of %d keys of %d", held, keys, large)
 		}
-	}
+	})
 	if n := reads/times - 1; n > keys || m.keys != keys {
 		t.Errorf("read %d times for the ranges of %d keys, %d yielded", n, keys, m.keys)
 	}

@@ -291,28 +291,61 @@ func TestIdleClientsAreClosed(t *testing.T) {
 	c.wantEnd()
 }
 
+// TestProtectedMode: who comes from elsewhere is refused, unless there is a password or the mode is off; here
+// by the address that the transport tells, and over each address that the machine has.
 func TestProtectedMode(t *testing.T) {
-	host := ""
-	addrs, _ := net.InterfaceAddrs()
-	for _, a := range addrs {
-		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
-			host = ip.IP.String()
+	outside := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}
+	for _, c := range []struct {
+		remote  *net.TCPAddr
+		options []string
+		refused bool
+	}{
+		{outside, nil, true},
+		{&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1}, nil, true},
+		{outside, []string{"protected-mode", "no"}, false},
+		{outside, []string{"requirepass", "secret"}, false},
+		{&net.TCPAddr{IP: net.IPv4(127, 1, 2, 3), Port: 1}, nil, false},
+		{&net.TCPAddr{IP: net.IPv6loopback, Port: 1}, nil, false},
+		{nil, nil, false}, // a socket without a TCP address
+	} {
+		srv := newTestServer(t, engine.FsyncNo, c.options...)
+		fake := newFakeLoop(t)
+		l := srv.addLoop(fake)
+		fake.do(func() {
+			_, refusal := l.opened(-1, c.remote)
+			if want := map[bool]string{true: deniedText}[c.refused]; refusal != want {
+				t.Errorf("%v, %v: %q", c.remote, c.options, refusal)
+			}
+		})
+	}
+	for _, host := range outsideAddresses(t) {
+		srv := newTestServer(t, engine.FsyncNo, "bind", host)
+		addr := serve(t, srv)
+		c := dial(t, addr)
+		c.want(deniedText)
+		c.wantEnd()
+		if err := srv.cfg.SetRuntime([][2]string{{"protected-mode", "no"}}); err != nil {
+			t.Fatal(err)
 		}
+		c = dial(t, addr)
+		c.send("PING\r\n")
+		c.want("+PONG\r\n")
 	}
-	if host == "" {
-		t.Skip("no address but loopback: left out that protected mode refuses others")
-	}
-	srv := newTestServer(t, engine.FsyncNo, "bind", host)
-	addr := serve(t, srv)
-	c := dial(t, addr)
-	c.want(deniedText)
-	c.wantEnd()
-	if err := srv.cfg.SetRuntime([][2]string{{"protected-mode", "no"}}); err != nil {
+}
+
+// outsideAddresses are the IPv4 addresses of the machine but loopback.
+func outsideAddresses(t *testing.T) (hosts []string) {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
 		t.Fatal(err)
 	}
-	c = dial(t, addr)
-	c.send("PING\r\n")
-	c.want("+PONG\r\n")
+	for _, a := range addrs {
+		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
+			hosts = append(hosts, ip.IP.String())
+		}
+	}
+	return hosts
 }
 
 // TestShutdown: held replies are sent, connections close, Serve returns, the port is free.

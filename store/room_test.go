@@ -67,6 +67,25 @@ func TestAMergeWaitsForRoom(t *testing.T) {
 	survives(t, crashed, want)
 }
 
+// TestAMergeWaitsForRoomWhateverTheDirectoryIsCalled: Pebble joins paths, and so shortens them.
+func TestAMergeWaitsForRoomWhateverTheDirectoryIsCalled(t *testing.T) {
+	var full atomic.Bool
+	fs := fullFor(vfs.Default, &full, func() { full.Store(false) })
+	s, err := Open(Options{FS: fs, Dir: t.TempDir() + "/./store//", HoldCompaction: true,
+		Fatal: func(msg string) { t.Errorf("fatal: %s", msg) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	m := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
+	if err := m.apply(s); err != nil || full.Load() {
+		t.Errorf("%v; it was tried without room: %v", err, !full.Load())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCloseDoesNotWaitForRoom: it is told of the full disk, and the next Open finds the old state.
 func TestCloseDoesNotWaitForRoom(t *testing.T) {
 	var full atomic.Bool

@@ -106,7 +106,8 @@ func Open(o Options) (*Store, error) {
 	s := &Store{opts: o, pace: newPacer(o.CompactionShare), tableBytes: tableBytes}
 	s.dirs = &dirFS{FS: o.FS, own: o.Dir, fail: func(msg string) { s.fail(msg) }}
 	s.room = room{log: o.Logger, closed: s.pace.stopped}
-	s.tuning = tuning(o, &pacedFS{FS: &roomFS{FS: s.dirs, own: o.Dir, room: &s.room}, pace: s.pace}, pebbleLogger{s})
+	roomy := &roomFS{FS: s.dirs, own: o.FS.PathJoin(o.Dir), room: &s.room} // the path as Pebble joins it
+	s.tuning = tuning(o, &pacedFS{FS: roomy, pace: s.pace}, pebbleLogger{s})
 	s.schedule = newCompactScheduler(o.HoldCompaction)
 	s.tuning.Experimental.CompactionScheduler = s.schedule
 	if err := checkOptions(o.FS, o.Dir, s.tuning); err != nil {
