@@ -1,13 +1,47 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
 	"countd/engine"
 )
+
+// TestMaxClientsBeyondTheOpenFiles: four billion clients need more files than any limit allows.
+func TestMaxClientsBeyondTheOpenFiles(t *testing.T) {
+	srv := newTestServer(t, engine.FsyncNo, "maxclients", "4000000000")
+	s := &sessionTarget{srv.newSession()}
+	most := srv.maxClients()
+	if most < 1 || most >= 4000000000 {
+		t.Fatalf("a start lets in %d clients", most)
+	}
+	set := func(n int64, want string) {
+		t.Helper()
+		got := s.do(t, []string{"CONFIG", "SET", "maxclients", strconv.FormatInt(n, 10)})
+		if string(got) != want {
+			t.Errorf("CONFIG SET maxclients %d: %q, want %q", n, got, want)
+		}
+	}
+	refused := fmt.Sprintf("-ERR CONFIG SET failed (possibly related to argument 'maxclients') - "+
+		"The operating system is not able to handle the specified number of clients, try with %d\r\n", most)
+	set(4000000001, refused)
+	if n := srv.maxClients(); n != most {
+		t.Errorf("%d clients are let in, want %d", n, most)
+	}
+	set(3, "+OK\r\n")
+	set(most+1, refused)
+	if n, v := srv.maxClients(), srv.cfg.Value("maxclients"); n != 3 || v != "3" {
+		t.Errorf("%d clients are let in, maxclients %s; want 3", n, v)
+	}
+	set(most, "+OK\r\n")
+	if n := srv.maxClients(); n != most {
+		t.Errorf("%d clients are let in, want %d", n, most)
+	}
+}
 
 func TestLimitsCloseClients(t *testing.T) {
 	srv := newTestServer(t, engine.FsyncNo, "client-query-buffer-limit", "1mb",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -79,19 +80,38 @@ const reservedFiles = 512
 // it does not read.
 const filesPerClient = 2
 
-// followMaxClients sets how many clients are let in: maxclients, or what the limit on open files
+const tooManyClientsText = "The operating system is not able to handle the specified number of clients, try with "
+
+// startMaxClients sets how many clients are let in: maxclients, or what the limit on open files
 // leaves. A process that runs out of descriptors could not even turn clients away.
-func (srv *Server) followMaxClients() {
+func (srv *Server) startMaxClients() {
 	want := srv.cfg.Int("maxclients")
-	limit := want
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < 1<<31 {
-		limit = min(want, max(1, (int64(files.Cur)-reservedFiles)/filesPerClient))
-	}
+	limit, files := affordClients(want)
 	if limit < want {
 		srv.log.Warn("maxclients is lowered: the process may not open more files; raise ulimit -n",
-			"maxclients", want, "now", limit, "open_files_limit", files.Cur,
+			"maxclients", want, "now", limit, "open_files_limit", files,
 			"needed", want*filesPerClient+reservedFiles)
 	}
 	srv.clientLimit.Store(limit)
+}
+
+// setMaxClients carries out CONFIG SET maxclients. Redis lowers at a start alone what the limit on
+// open files does not allow; here it refuses.
+func (srv *Server) setMaxClients() error {
+	want := srv.cfg.Int("maxclients")
+	limit, _ := affordClients(want)
+	srv.clientLimit.Store(limit)
+	if limit < want {
+		return errors.New(tooManyClientsText + strconv.FormatInt(limit, 10))
+	}
+	return nil
+}
+
+// affordClients tells how many of the clients that are wanted the limit on open files leaves room for.
+func affordClients(want int64) (limit int64, files uint64) {
+	var r unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil || r.Cur >= 1<<31 {
+		return want, 0
+	}
+	return min(want, max(1, (int64(r.Cur)-reservedFiles)/filesPerClient)), uint64(r.Cur)
 }

@@ -117,7 +117,8 @@ func (srv *Server) followConfig() {
 		limit := srv.cfg.OutputLimit("normal")
 		srv.outputLimit.Store(&limit)
 	}, "client-output-buffer-limit")
-	follow(srv.followMaxClients, "maxclients")
+	srv.startMaxClients()
+	srv.cfg.OnChange(srv.setMaxClients, "maxclients")
 	srv.cfg.OnChange(func() error { return srv.setFsync(srv.cfg.Value("appendfsync")) },
 		"appendfsync")
 	srv.followHotConfig()
