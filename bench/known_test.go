@@ -46,5 +46,8 @@ func TestAFilledServerIsVerified(t *testing.T) {
 	bench(0, "values right", append(verify, "--stepped", "--dbsize", "10001")...)
 	bench(0, "", "run", "--quiet", "--requests", "1", "--conns", "1", "--pipeline", "1", "DEL", "key:000000000099")
 	bench(1, "key:000000000099 is nil, expected", append(verify, "--stepped")...)
+	// Every connection writes of what it finds wrong at once.
+	bench(0, "", "run", "--quiet", "--requests", "10000", "--keys", "uniform", "--keyspace", "10000", "INCRBY", "{key}", "1")
+	bench(1, "values are wrong", append(verify, "--dbsize", "10001", "--pipeline", "4")...)
 	bench(2, "must be between", "verify", "--keys", "0")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -86,9 +87,11 @@ func start(ctx context.Context, o options, stderr io.Writer) (g *generator, stop
 		return nil, nil, err
 	}
 	done := make(chan struct{})
-	go g.watch(ctx, stderr, done)
+	var watching sync.WaitGroup
+	watching.Go(func() { g.watch(ctx, stderr, done) })
 	return g, func() {
 		close(done)
+		watching.Wait() // no progress line after the report
 		g.close()
 		runtime.GOMAXPROCS(cores)
 	}, nil

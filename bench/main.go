@@ -38,6 +38,7 @@ func main() {
 // run dispatches to the subcommand and returns the exit code: 0, 1 where something failed, 2 for a
 // wrong option.
 func run(argv []string, stdout, stderr io.Writer) int {
+	stderr = &lockedWriter{w: stderr}
 	command, name := runLoad, "run"
 	if len(argv) > 0 && !strings.HasPrefix(argv[0], "-") {
 		switch argv[0] {

@@ -26,7 +26,7 @@ type Check struct {
 }
 
 // Verify reads a random sample of the counters that Fill made and compares their values, and DBSIZE.
-// What is wrong is printed to out.
+// What is wrong is printed to out, which must be safe for concurrent use: every connection writes to it.
 func Verify(ctx context.Context, c Config, k Check, out io.Writer) error {
 	var next, done, wrong atomic.Uint64
 	stop := progress(out, &done, k.Sample)

@@ -49,7 +49,8 @@ type soak struct {
 }
 
 // Run runs a soak and returns its report, also with an error: errors are what kept it from going on,
-// of which a wrong value is one. The end of ctx ends it early, after a last comparison.
+// of which a wrong value is one. The end of ctx ends it early, after a last comparison. Progress and
+// what is wrong go to out, which must be safe for concurrent use.
 func Run(ctx context.Context, cfg Config, out io.Writer) (*Report, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
