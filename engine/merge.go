@@ -24,6 +24,9 @@ type merger struct {
 	gen atomic.Uint32
 	job atomic.Pointer[mergeJob]
 
+	// merged is the last segment that the store has. The log keeps it as long as there is no newer one.
+	merged atomic.Uint64
+
 	// changing is held while the store takes segments and they are removed. A backup holds it, and takes
 	// e.commit below it.
 	changing sync.Mutex
@@ -44,10 +47,12 @@ func sealedBytes(sealed []wal.SegmentInfo) (n int64) {
 	return n
 }
 
-// propose makes a job of the sealed segments when together they have reached size and the last job is
-// done. REQUIRES e.commit, and that no flush is under way: what was captured is in sealed segments.
+// propose makes a job of the sealed segments when together they have reached size, the last of them is not in
+// the store, and the last job is done. Segments that were merged and not removed count: a job removes them.
+// REQUIRES e.commit, and that no flush is under way: what was captured is in sealed segments.
 func (m *merger) propose(sealed []wal.SegmentInfo, size int64) {
-	if len(sealed) == 0 || sealedBytes(sealed) < size || m.job.Load() != nil {
+	n := len(sealed)
+	if n == 0 || uint64(sealed[n-1].ID) <= m.merged.Load() || sealedBytes(sealed) < size || m.job.Load() != nil {
 		return
 	}
 	gen := m.gen.Load()
@@ -138,6 +143,7 @@ func (e *Engine) mergeSegments(sealed []wal.SegmentInfo) error {
 		if err := e.files.store.Apply(m.pos.append(nil), m.dead, m.next); err != nil {
 			return err
 		}
+		e.merge.merged.Store(uint64(m.pos.segment))
 	}
 	if err := e.files.wal.Remove(sealed[len(sealed)-1].ID); err != nil {
 		return fmt.Errorf("removing merged segments: %w", err)

@@ -18,6 +18,7 @@ func (e *Engine) recover(rec *Recovery) error {
 	if err != nil {
 		return err
 	}
+	e.merge.merged.Store(uint64(pos.segment))
 	l := loader{e: e, pos: pos, rec: rec, images: newImageSorter(e.seed)}
 	var a assembler
 	info, err := e.files.wal.Replay(pos.segment, func(epoch uint64, chunk []byte) error {

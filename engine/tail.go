@@ -1,5 +1,7 @@
 package engine
 
+import "countd/wal"
+
 // The tail is the log that is not yet in the store, which a start replays. Merges keep it short; where
 // clients write new keys faster than those can be merged, writers are slowed, so that a restart stays
 // within a second.
@@ -58,7 +60,7 @@ func (e *Engine) TailCap() int64 { return e.shareOf(tailShare, minTail, e.opts.T
 // setSlowness looks at the tail, after it has grown or shrunk.
 func (e *Engine) setSlowness() {
 	limit := e.TailCap()
-	over := e.files.wal.Size() - limit
+	over := e.files.wal.SizeAfter(wal.SegmentID(e.merge.merged.Load())) - limit
 	if over <= 0 {
 		e.slow.Store(0)
 		return

@@ -94,12 +94,17 @@ func (l *Log) Sealed() []SegmentInfo {
 }
 
 // Size is the bytes of all segments that were not removed, as SegmentInfo.Bytes counts them.
-func (l *Log) Size() int64 {
+func (l *Log) Size() int64 { return l.SizeAfter(0) }
+
+// SizeAfter is the part of Size that is in segments newer than id.
+func (l *Log) SizeAfter(id SegmentID) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.activeBytes.Load()
 	for _, s := range l.mu.sealed {
-		n += s.Bytes
+		if s.ID > id {
+			n += s.Bytes
+		}
 	}
 	return n
 }
