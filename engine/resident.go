@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"countd/shards"
 )
@@ -128,36 +130,63 @@ func (e *Engine) eachStored(lo, hi []byte, fn func(s storedEntry) error) error {
 
 var errEnough = errors.New("engine: enough")
 
-// Load brings keys that are only in the store back into the table, without a lock while it reads. It is a
-// hint: what is not there when it is needed is read then.
+// Load brings those of keys that are in the store alone into the table, as far as it can: what it cannot read
+// the command that needs it reads again, and says so. No lock is held while the store is read.
 func (e *Engine) Load(db int, keys [][]byte) {
 	op := Op{DB: db}
+	wanted := make([]loading, 0, len(keys))
 	for _, key := range keys {
 		en := e.place(&op, key)
 		en.p.Lock()
-		absent, sweeps := en.p.Partial && !en.p.Has(en.h, key), en.p.Sweeps
-		space := en.t.Space
-		en.p.Unlock()
-		if !absent {
-			continue
-		}
-		value, ok, err := e.files.store.Get(appendStoredKey(nil, space, en.h, key), nil)
-		if err != nil {
-			continue // whoever needs it will say so
-		}
-		en.p.Lock()
-		// Sweeps has not moved, so the entry cannot have been written, merged and evicted since.
-		if en.p.Sweeps == sweeps && en.t.Space == space && !en.p.Has(en.h, key) {
-			r, err := loadStored(en.p, en.h, key, value, ok)
-			if err != nil {
-				e.faultFailed(err)
-			} else if r != 0 {
-				en.p.Await(r)
-			}
-			e.stats.loads.Add(1)
+		if en.p.Partial && !en.p.Has(en.h, key) {
+			l := loading{en: en, key: key, sweeps: en.p.Sweeps, space: en.t.Space}
+			l.stored = appendStoredKey(nil, l.space, en.h, key)
+			wanted = append(wanted, l)
 		}
 		en.p.Unlock()
 	}
+	slices.SortFunc(wanted, func(a, b loading) int { return bytes.Compare(a.stored, b.stored) })
+	stored := make([][]byte, len(wanted))
+	for i := range wanted {
+		stored[i] = wanted[i].stored
+	}
+	for from := 0; from < len(stored); from++ { // on behind one that cannot be read
+		if err := e.files.store.GetEach(stored[from:], func(_ int, value []byte, ok bool) error {
+			e.loaded(&wanted[from], value, ok)
+			from++
+			return nil
+		}); err == nil {
+			return
+		}
+	}
+}
+
+// loading is a key that Load reads.
+type loading struct {
+	en     entry
+	key    []byte
+	stored []byte // its key in the store
+	// What the partition was when the key was absent.
+	sweeps uint32
+	space  uint64
+}
+
+// loaded puts into the table what the store has of l.
+func (e *Engine) loaded(l *loading, value []byte, ok bool) {
+	p := l.en.p
+	p.Lock()
+	defer p.Unlock()
+	// Sweeps has not moved, so the entry cannot have been written, merged and evicted since.
+	if p.Sweeps != l.sweeps || l.en.t.Space != l.space || p.Has(l.en.h, l.key) {
+		return
+	}
+	r, err := loadStored(p, l.en.h, l.key, value, ok)
+	if err != nil {
+		e.faultFailed(err)
+	} else if r != 0 {
+		p.Await(r)
+	}
+	e.stats.loads.Add(1)
 }
 
 // Absent appends to dst those of keys that may be in the store and are not in the table: Load is to bring

@@ -23,19 +23,57 @@ const maxLoads = 64
 // it.
 func (s *Session) mayPark() bool { return s.loop != nil && s.srv.eng != nil && s.srv.eng.Partial() }
 
+// maxLoadKeys bounds the commands, and about the keys, that a parked session is read for. Each time costs two
+// changes of goroutine, and keys that are read together cost less.
+const maxLoadKeys = 64
+
 // park parks the session if the commands at the start of b, which are of the common form, need entries
-// that are not in the table.
+// that are not in the table; then it looks further ahead.
 func (s *Session) park(a *lookahead, b []byte) bool {
 	n := a.split(b)
 	a.keys = a.keys[:0]
 	for i := range a.cmds[:n] {
 		a.keys = s.appendKeys(a.keys, a.cmds[i].args)
+		b = b[a.cmds[i].size:]
 	}
-	return s.parkFor(a.keys, n)
+	absent := s.absent(a.keys)
+	if len(absent) == 0 {
+		return false
+	}
+	if n == maxAhead {
+		var args [][]byte
+		a.keys = a.keys[:0]
+		for size := 0; n < maxLoadKeys && len(absent)+len(a.keys) < maxLoadKeys; n++ {
+			if args, size = commonCommand(b, args[:0]); size == 0 {
+				break
+			}
+			a.keys = s.appendKeys(a.keys, args)
+			b = b[size:]
+		}
+		absent = append(absent, s.absent(a.keys)...)
+	}
+	s.parkFor(absent, n)
+	return true
 }
 
 // parkArgs is park for one command of any form.
-func (s *Session) parkArgs(args [][]byte) bool { return s.parkFor(s.appendKeys(nil, args), 1) }
+func (s *Session) parkArgs(args [][]byte) bool {
+	absent := s.absent(s.appendKeys(nil, args))
+	if len(absent) == 0 {
+		return false
+	}
+	s.parkFor(absent, 1)
+	return true
+}
+
+// absent is those of keys that may be in the store alone, copied.
+func (s *Session) absent(keys [][]byte) [][]byte {
+	absent := s.srv.eng.Absent(&s.op, keys, nil)
+	for i, key := range absent {
+		absent[i] = bytes.Clone(key)
+	}
+	return absent
+}
 
 // appendKeys appends the keys that a command names.
 func (s *Session) appendKeys(dst [][]byte, args [][]byte) [][]byte {
@@ -55,31 +93,24 @@ func (s *Session) appendKeys(dst [][]byte, args [][]byte) [][]byte {
 	return dst
 }
 
-// parkFor parks the session until those of keys that are in the store alone were read. They are the keys
-// of its next n commands.
-func (s *Session) parkFor(keys [][]byte, n int) bool {
-	absent := s.srv.eng.Absent(&s.op, keys, nil)
-	if len(absent) == 0 {
-		return false
-	}
-	for i, key := range absent {
-		absent[i] = bytes.Clone(key)
-	}
+// parkFor parks the session until absent, which are the keys that its next n commands lack, were read.
+func (s *Session) parkFor(absent [][]byte, n int) {
 	s.parked, s.more = true, true
 	l, db := s.loop, s.op.DB
 	srv := s.srv
 	srv.loading.Add(1)
+	l.aside++
 	go func() {
 		defer srv.loading.Done()
 		srv.loads <- struct{}{}
 		srv.eng.Load(db, absent)
 		<-srv.loads
 		l.post(func() {
+			l.aside--
 			s.parked, s.loaded = false, n
 			l.resume(s)
 		})
 	}()
-	return true
 }
 
 // await parks the session until work, which runs in a goroutine of its own and must not touch it, has
@@ -92,9 +123,11 @@ func (s *Session) await(work, reply func()) {
 	}
 	s.parked = true
 	l, cmd, quiet := s.loop, s.cur.cmd, s.replyMode != replyOn
+	l.aside++
 	go func() {
 		work()
 		l.post(func() {
+			l.aside--
 			if s.gone {
 				return
 			}

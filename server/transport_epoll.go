@@ -202,7 +202,7 @@ func (p *epoll) run() error {
 		p.againSpare = again
 		p.loop.endTurn()
 		p.runTasks()
-		if p.moderator.turn(n, start, clock()) && !p.loop.commits() {
+		if p.moderator.turn(n, start, clock()) && !p.loop.commits() && p.loop.aside == 0 {
 			nap(moderateNap)
 		}
 	}
@@ -221,7 +221,10 @@ func (p *epoll) wait() (int, error) {
 	n, err := 0, error(nil)
 	if timeout == 0 {
 		n, err = p.waitRaw(0)
-	} else if n, err = p.waitRaw(rawWaitMs); n == 0 && err == nil {
+	} else if p.loop.aside == 0 { // else others need the processor
+		n, err = p.waitRaw(rawWaitMs)
+	}
+	if timeout < 0 && n == 0 && err == nil {
 		n, err = unix.EpollWait(p.fd, p.events[:], -1)
 	}
 	p.asleep.Store(false)

@@ -221,6 +221,29 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
+// BenchmarkGetEach looks up the keys of a pipeline, most of which are far from one another.
+func BenchmarkGetEach(b *testing.B) {
+	s, all := benchStore(b, 1_000_000)
+	rng := rand.New(rand.NewPCG(1, 3))
+	n := len(all) / benchKeyLen
+	for _, size := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("keys=%d", size), func(b *testing.B) {
+			keys := make([][]byte, size)
+			for b.Loop() {
+				for i := range keys {
+					at := rng.IntN(n) * benchKeyLen
+					keys[i] = all[at : at+benchKeyLen]
+				}
+				slices.SortFunc(keys, bytes.Compare)
+				if err := s.GetEach(keys, func(int, []byte, bool) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/key")
+		})
+	}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	s, _ := benchStore(b, 1_000_000)
 	n := 0

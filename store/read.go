@@ -2,9 +2,9 @@ package store
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -36,23 +36,95 @@ func (s *Store) Get(key, dst []byte) (value []byte, ok bool, err error) {
 	return s.get(appendEntryKey(buf[:0], key), dst)
 }
 
-// get asks an iterator, not pebble.DB.Get: that one does not look at the filters of
-// the last level, where most entries are, and takes twice as long for an absent key.
+// get is Get of a database key.
 func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err != nil {
-		return dst, false, fmt.Errorf("store: get: %w", err)
-	}
 	value = dst
-	if ok = it.SeekPrefixGE(key); ok { // the default comparer: the prefix is the key
-		var v []byte
-		v, err = it.ValueAndErr()
-		value = append(dst, v...)
+	err = s.seek(func(seek seekFunc) error {
+		v, found, err := seek(key)
+		value, ok = append(dst, v...), found
+		return err
+	})
+	return value, ok, err
+}
+
+// GetEach calls fn once for each of keys, in their order, with its value, or with ok false where there is no
+// such entry, as they were when GetEach was called. fn must not keep value, but may call the store; an error of
+// it ends GetEach, which returns it as it is. It is faster than as many Gets, most where the keys ascend.
+func (s *Store) GetEach(keys [][]byte, fn func(i int, value []byte, ok bool) error) error {
+	done, err := s.use()
+	if err != nil {
+		return err
 	}
-	if err = errors.Join(err, it.Close()); err != nil { // Close repeats errors of the seek
-		return dst, false, fmt.Errorf("store: get: %w", explain(err))
+	defer done()
+	var buf [64]byte
+	absent := 0
+	err = s.seek(func(seek seekFunc) error {
+		for i, key := range keys {
+			v, ok, err := seek(appendEntryKey(buf[:0], key))
+			if err != nil {
+				return err
+			}
+			if !ok {
+				absent++
+			}
+			if err := fn(i, v, ok); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.sought.note(len(keys), absent)
+	return err
+}
+
+// seekFunc looks a database key up. The value is valid until the next call.
+type seekFunc func(key []byte) (value []byte, ok bool, err error)
+
+// sought remembers whether the latest lookups of GetEach found anything.
+type sought struct {
+	present atomic.Int64 // the moving average, 0 to soughtAll; a lost update is of no account
+}
+
+const (
+	soughtAll = 1 << 24
+	// soughtMemory is about how many lookups are remembered.
+	soughtMemory = 1 << 12
+)
+
+// note counts n lookups.
+func (s *sought) note(n, absent int) {
+	p, k := s.present.Load(), int64(min(n, soughtMemory))
+	found := int64(n-absent) * soughtAll / int64(max(n, 1))
+	s.present.Store(p + (found-p)*k/soughtMemory)
+}
+
+// absent reports whether half of them or more found nothing.
+func (s *sought) absent() bool { return s.present.Load() <= soughtAll/2 }
+
+// seek calls fn with what looks keys up in the store as it is now. It asks an iterator, not pebble.DB.Get:
+// that one does not look at the filters of the last level, where most entries are, and takes twice as long for
+// an absent key. A key that is there is in the last level most of the time, whatever its filter says; where the
+// filters do not fit the cache, to read one costs more than to look. So they are used while keys are absent.
+func (s *Store) seek(fn func(seek seekFunc) error) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: s.sought.absent()})
+	if err != nil {
+		return fmt.Errorf("store: get: %w", err)
 	}
-	return value, ok, nil
+	err = fn(func(key []byte) (value []byte, ok bool, err error) {
+		if ok = it.SeekPrefixGE(key); ok { // the default comparer: the prefix is the key
+			value, err = it.ValueAndErr()
+		} else {
+			err = it.Error()
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("store: get: %w", explain(err))
+		}
+		return value, ok, nil
+	})
+	if cerr := it.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("store: get: %w", explain(cerr))
+	}
+	return err
 }
 
 // explain makes of Pebble's error about damage one that names the file and the block, and fits a line.

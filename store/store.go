@@ -67,6 +67,8 @@ type Store struct {
 		merges, entries, bytes atomic.Int64
 	}
 
+	sought sought
+
 	tableBytes int // see the constant; tests lower it
 
 	// apply serializes Apply and Checkpoint and guards tmp.

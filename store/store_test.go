@@ -184,6 +184,25 @@ func checkReads(t *testing.T, s *Store, want state, rng *rand.Rand) {
 			t.Fatalf("Get %q: %q %v %v, want %q %v", k, v, ok, err, w, exists)
 		}
 	}
+	for _, ascending := range []bool{true, false} {
+		keys := make([][]byte, rng.IntN(40))
+		for i := range keys {
+			keys[i] = []byte(randomKey(rng))
+		}
+		if ascending {
+			slices.SortFunc(keys, bytes.Compare)
+		}
+		asked := 0
+		if err := s.GetEach(keys, func(i int, v []byte, ok bool) error {
+			if w, exists := want.entries[string(keys[i])]; i != asked || ok != exists || string(v) != w {
+				return fmt.Errorf("key %d, %q: %q %v, want key %d, %q %v", i, keys[i], v, ok, asked, w, exists)
+			}
+			asked++
+			return nil
+		}); err != nil || asked != len(keys) {
+			t.Fatalf("GetEach: %v, %d of %d keys", err, asked, len(keys))
+		}
+	}
 	lo, hi := randomKey(rng), randomKey(rng)
 	n := 0
 	for k := range want.entries {
@@ -199,6 +218,38 @@ func checkReads(t *testing.T, s *Store, want state, rng *rand.Rand) {
 		return nil
 	}); err != nil || n != 0 {
 		t.Fatalf("LoadRange %q to %q: %v, %d missing", lo, hi, err, n)
+	}
+}
+
+// TestSoughtFollowsTheLookups: the average moves with lookups one by one and with many at a time, and forgets.
+func TestSoughtFollowsTheLookups(t *testing.T) {
+	for _, n := range []int{1, 64, 10 * soughtMemory} {
+		var s sought
+		if s.note(0, 0); !s.absent() {
+			t.Fatal("absent is the beginning")
+		}
+		for range 4 { // phases
+			for i := 0; i < 4*soughtMemory; i += n {
+				s.note(n, 0)
+			}
+			if s.absent() {
+				t.Fatal(n, "at a time: all were found")
+			}
+			for i := 0; i < 4*soughtMemory; i += n {
+				s.note(n, n)
+			}
+			if !s.absent() {
+				t.Fatal(n, "at a time: none was found")
+			}
+		}
+		for i := 0; i < 16*soughtMemory; i += n {
+			if s.note(n, 0); i%8 == 0 {
+				s.note(n, n)
+			}
+		}
+		if p := s.present.Load(); p < 0 || p > soughtAll {
+			t.Fatal(p)
+		}
 	}
 }
 

@@ -29,6 +29,9 @@ const (
 	// maxOpenFiles bounds the open tables, at 4 MiB each 8 GiB of hot store; more
 	// are closed and opened again.
 	maxOpenFiles = 2048
+	// indexBytes bounds a block of a table's index: all of it, so that a lookup reads no block of an index of
+	// such blocks.
+	indexBytes = 64 << 10
 )
 
 // tuning returns Pebble's options. What is not said there:
@@ -75,6 +78,7 @@ func tuning(o Options, fs vfs.FS, logger pebble.Logger) *pebble.Options {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(filterBitsPerKey)
 		p.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 		p.Levels[i].BlockSize = 4 << 10
+		p.Levels[i].IndexBlockSize = indexBytes
 	}
 	p.EnsureDefaults()
 	return p
