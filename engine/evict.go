@@ -87,13 +87,16 @@ func (e *Engine) evictLoop() {
 	}
 }
 
-// evictBytes moves the clock hand on until it has evicted so much or been everywhere EvictPasses times. It
-// reports whether it has evicted so much.
+// evictBytes moves the clock hand on until it has evicted so much, been everywhere EvictPasses times, or the
+// budget is another one. It reports whether it has evicted so much.
 func (e *Engine) evictBytes(want int64) bool {
 	e.evict.began.Store(true)
-	freed, tables := int64(0), 0
+	budget, freed, tables := e.evict.budget.Load(), int64(0), 0
 	e.eachTable(func(int, *shards.Table) { tables++ })
-	for left := shards.EvictPasses * tables * shards.Partitions; left > 0 && freed < want && !e.stopped(); left-- {
+	for left := shards.EvictPasses * tables * shards.Partitions; left > 0 && freed < want; left-- {
+		if e.stopped() || e.evict.budget.Load() != budget {
+			break
+		}
 		t := e.tables[e.evict.db].Load()
 		if t == nil || e.evict.part == shards.Partitions {
 			e.nextTable()

@@ -75,6 +75,10 @@ func (e *Engine) mergeLoop() {
 	defer e.bg.Done()
 	var retry <-chan time.Time
 	e.merge.wake()
+	if err := e.removeMerged(); err != nil {
+		e.log.Error("segments of the log that are in the store cannot be removed; the next merge tries again",
+			"err", err)
+	}
 	for {
 		select {
 		case <-e.quit:
@@ -88,6 +92,13 @@ func (e *Engine) mergeLoop() {
 			retry = time.After(mergeRetry)
 		}
 	}
+}
+
+// removeMerged removes the segments that a crash kept from being removed after a merge.
+func (e *Engine) removeMerged() error {
+	e.merge.changing.Lock()
+	defer e.merge.changing.Unlock()
+	return e.files.wal.Remove(wal.SegmentID(e.merge.merged.Load()))
 }
 
 // mergeIfDue does the job there is, and tells the tables that the store has that generation.

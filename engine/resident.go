@@ -133,6 +133,16 @@ var errEnough = errors.New("engine: enough")
 // Load brings those of keys that are in the store alone into the table, as far as it can: what it cannot read
 // the command that needs it reads again, and says so. No lock is held while the store is read.
 func (e *Engine) Load(db int, keys [][]byte) {
+	for piece := range slices.Chunk(keys, loadPiece) {
+		e.loadTogether(db, piece)
+	}
+}
+
+// loadPiece is how many keys are read together. A merge that ends meanwhile makes what is still to be read of
+// them vain, the store's tables cannot be removed, and it is in memory.
+const loadPiece = 64
+
+func (e *Engine) loadTogether(db int, keys [][]byte) {
 	op := Op{DB: db}
 	wanted := make([]loading, 0, len(keys))
 	for _, key := range keys {
@@ -146,6 +156,7 @@ func (e *Engine) Load(db int, keys [][]byte) {
 		en.p.Unlock()
 	}
 	slices.SortFunc(wanted, func(a, b loading) int { return bytes.Compare(a.stored, b.stored) })
+	wanted = slices.CompactFunc(wanted, func(a, b loading) bool { return bytes.Equal(a.stored, b.stored) })
 	stored := make([][]byte, len(wanted))
 	for i := range wanted {
 		stored[i] = wanted[i].stored

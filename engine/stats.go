@@ -90,7 +90,7 @@ func (e *Engine) Stats() Stats {
 	})
 	s.Unsaved = e.stats.unsaved.Load() + s.Dirty
 	if e.logged {
-		s.LogBytes = e.files.wal.Size()
+		s.LogBytes = e.tailBytes()
 		s.LogFailover = e.files.wal.FailoverStats()
 		s.LogSegments = int64(len(e.files.wal.Sealed()))
 		s.StoreBytes = e.files.store.Metrics().DiskBytes

@@ -57,10 +57,15 @@ func (e *Engine) Slowness() int64 { return e.slow.Load() }
 // budget.
 func (e *Engine) TailCap() int64 { return e.shareOf(tailShare, minTail, e.opts.TailBytes) }
 
+// tailBytes is the size of the tail.
+func (e *Engine) tailBytes() int64 {
+	return e.files.wal.SizeAfter(wal.SegmentID(e.merge.merged.Load()))
+}
+
 // setSlowness looks at the tail, after it has grown or shrunk.
 func (e *Engine) setSlowness() {
 	limit := e.TailCap()
-	over := e.files.wal.SizeAfter(wal.SegmentID(e.merge.merged.Load())) - limit
+	over := e.tailBytes() - limit
 	if over <= 0 {
 		e.slow.Store(0)
 		return

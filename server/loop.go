@@ -40,10 +40,6 @@ type loop struct {
 	buffers     [][]byte // output buffers between two uses
 	buffersSize int      // of all of them, in bytes
 
-	// aside is the number of sessions for which another goroutine works (park.go). A loop leaves its processor
-	// to them while it waits.
-	aside int
-
 	unpublished []*Session  // see publishSoon
 	stale       atomic.Bool // there are some
 

@@ -23,8 +23,8 @@ const maxLoads = 64
 // it.
 func (s *Session) mayPark() bool { return s.loop != nil && s.srv.eng != nil && s.srv.eng.Partial() }
 
-// maxLoadKeys bounds the commands, and about the keys, that a parked session is read for. Each time costs two
-// changes of goroutine, and keys that are read together cost less.
+// maxLoadKeys bounds the commands that a parked session is read for, and from how many keys on it looks no
+// further ahead. Each time costs two changes of goroutine, and keys that are read together cost less.
 const maxLoadKeys = 64
 
 // park parks the session if the commands at the start of b, which are of the common form, need entries
@@ -40,7 +40,7 @@ func (s *Session) park(a *lookahead, b []byte) bool {
 	if len(absent) == 0 {
 		return false
 	}
-	if n == maxAhead {
+	if n == maxAhead { // else nothing of the common form follows
 		var args [][]byte
 		a.keys = a.keys[:0]
 		for size := 0; n < maxLoadKeys && len(absent)+len(a.keys) < maxLoadKeys; n++ {
@@ -99,14 +99,14 @@ func (s *Session) parkFor(absent [][]byte, n int) {
 	l, db := s.loop, s.op.DB
 	srv := s.srv
 	srv.loading.Add(1)
-	l.aside++
+	srv.aside.Add(1)
 	go func() {
 		defer srv.loading.Done()
 		srv.loads <- struct{}{}
 		srv.eng.Load(db, absent)
 		<-srv.loads
+		srv.aside.Add(-1)
 		l.post(func() {
-			l.aside--
 			s.parked, s.loaded = false, n
 			l.resume(s)
 		})
@@ -123,11 +123,11 @@ func (s *Session) await(work, reply func()) {
 	}
 	s.parked = true
 	l, cmd, quiet := s.loop, s.cur.cmd, s.replyMode != replyOn
-	l.aside++
+	s.srv.aside.Add(1)
 	go func() {
 		work()
+		s.srv.aside.Add(-1)
 		l.post(func() {
-			l.aside--
 			if s.gone {
 				return
 			}

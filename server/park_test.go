@@ -186,6 +186,39 @@ func TestWhileASessionIsParked(t *testing.T) {
 	}
 }
 
+// TestColdPipelinesAreReadBesideTheLoop: whatever the number of keys in a command, and however the commands are
+// split off, none is read by the loop.
+func TestColdPipelinesAreReadBesideTheLoop(t *testing.T) {
+	w := newSlowStore(t)
+	if err := w.srv.eng.SetMaxMemory(1 << 30); err != nil { // what was read stays
+		t.Fatal(err)
+	}
+	w.open()
+	c, next := dial(t, w.addr), 0
+	for _, keys := range []int{1, 3, 5, 7, 150} {
+		var text, want strings.Builder
+		for i := range 100 {
+			args := []string{"MGET"}
+			fmt.Fprintf(&want, "*%d\r\n", keys)
+			for range keys {
+				args = append(args, w.cold[next%len(w.cold)])
+				want.WriteString(bulkReply(strconv.FormatInt(w.val(next%len(w.cold)), 10)))
+				next++
+			}
+			text.Write(encodeCommand(args))
+			if i%20 == 7 { // repeats
+				text.WriteString(strings.Repeat(pipeline("PING"), 5))
+				want.WriteString(strings.Repeat("+PONG\r\n", 5))
+			}
+		}
+		c.send(text.String())
+		c.want(want.String())
+	}
+	if n := w.srv.eng.Stats().Faults; n != 0 {
+		t.Errorf("%d of %d keys were read by the loop", n, next)
+	}
+}
+
 // TestAScanOfTheStoreIsBesideTheLoop: SCAN and RANDOMKEY read the store while others of their loop are served,
 // and what they find is all there is.
 func TestAScanOfTheStoreIsBesideTheLoop(t *testing.T) {

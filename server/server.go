@@ -48,6 +48,9 @@ type Server struct {
 	after     func(time.Duration, func()) // time.AfterFunc, or a test's
 	loading   sync.WaitGroup              // sessions that are loaded for; only loops add to it
 	loads     chan struct{}               // a slot for each session that is being loaded for; see park.go
+	// aside is the number of sessions that other goroutines work for (park.go). Loops leave them their
+	// processors while they wait.
+	aside atomic.Int32
 
 	// allLoops is replaced, never written, when a loop is added.
 	allLoops atomic.Pointer[[]*loop]

@@ -155,6 +155,9 @@ func (s *Session) turn(b []byte) (n int) {
 					continue
 				}
 				split := ahead.split(b[n:])
+				if left := loaded - commands; left > 0 { // behind those another look is due
+					split = min(split, left)
+				}
 				if split >= minPrefetch {
 					s.prefetch(ahead, split)
 				}

@@ -202,7 +202,7 @@ func (p *epoll) run() error {
 		p.againSpare = again
 		p.loop.endTurn()
 		p.runTasks()
-		if p.moderator.turn(n, start, clock()) && !p.loop.commits() && p.loop.aside == 0 {
+		if p.moderator.turn(n, start, clock()) && !p.loop.commits() && p.loop.srv.aside.Load() == 0 {
 			nap(moderateNap)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *epoll) wait() (int, error) {
 	n, err := 0, error(nil)
 	if timeout == 0 {
 		n, err = p.waitRaw(0)
-	} else if p.loop.aside == 0 { // else others need the processor
+	} else if p.loop.srv.aside.Load() == 0 { // else others need the processor
 		n, err = p.waitRaw(rawWaitMs)
 	}
 	if timeout < 0 && n == 0 && err == nil {

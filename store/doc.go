@@ -64,8 +64,8 @@ The other choices, same units:
 	LBaseMaxBytes          64 MiB: with 256 MiB the 1 M merges took 581 ns, but those
 	                       of 100 k 3777 ns, for each rewrites the base level
 
-A Get takes 4.6 µs if the key is there and 1.9 µs if not (pebble.DB.Get: 4.8 and 3.5
-to 4.1, it does not use the filters of the last level), Load 70 to 85 ns an entry.
+With all filters a Get takes 4.6 µs if the key is there and 1.9 µs if not (pebble.DB.Get:
+4.8 and 3.5 to 4.1, it does not use those of the last level), Load 70 to 85 ns an entry.
 
 # Beside a busy server
 
@@ -96,7 +96,7 @@ stairs, and maxTables bounds their height. A Get takes 9 to 11 µs on 12 steps a
     disk is no such case: the record waits for room (room.go).
   - A failing compaction (a full disk) is logged, and tried again after 30 seconds.
     Merges go on, and from maxSublevels on each waits for it, up to 30 seconds.
-  - A Get may wait for the disk: event loops must not call it.
+  - Get and GetEach may wait for the disk: event loops must not call them.
   - Close waits for a running compaction, which then is not paced: tens of
     milliseconds, seconds at worst.
 */

@@ -44,12 +44,16 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 		value, ok = append(dst, v...), found
 		return err
 	})
-	return value, ok, err
+	if err != nil {
+		return dst, false, err
+	}
+	return value, ok, nil
 }
 
 // GetEach calls fn once for each of keys, in their order, with its value, or with ok false where there is no
-// such entry, as they were when GetEach was called. fn must not keep value, but may call the store; an error of
-// it ends GetEach, which returns it as it is. It is faster than as many Gets, most where the keys ascend.
+// such entry, as they were when GetEach was called; the tables of that time are kept until it returns. fn must
+// not keep value, but may call the store; an error of it ends GetEach, which returns it as it is. It is faster
+// than as many Gets, most where the keys ascend.
 func (s *Store) GetEach(keys [][]byte, fn func(i int, value []byte, ok bool) error) error {
 	done, err := s.use()
 	if err != nil {
@@ -57,14 +61,14 @@ func (s *Store) GetEach(keys [][]byte, fn func(i int, value []byte, ok bool) err
 	}
 	defer done()
 	var buf [64]byte
-	absent := 0
+	asked, absent := 0, 0
 	err = s.seek(func(seek seekFunc) error {
 		for i, key := range keys {
 			v, ok, err := seek(appendEntryKey(buf[:0], key))
 			if err != nil {
 				return err
 			}
-			if !ok {
+			if asked++; !ok {
 				absent++
 			}
 			if err := fn(i, v, ok); err != nil {
@@ -73,7 +77,7 @@ func (s *Store) GetEach(keys [][]byte, fn func(i int, value []byte, ok bool) err
 		}
 		return nil
 	})
-	s.sought.note(len(keys), absent)
+	s.sought.note(asked, absent)
 	return err
 }
 
@@ -82,7 +86,8 @@ type seekFunc func(key []byte) (value []byte, ok bool, err error)
 
 // sought remembers whether the latest lookups of GetEach found anything.
 type sought struct {
-	present atomic.Int64 // the moving average, 0 to soughtAll; a lost update is of no account
+	// present is the moving average of the share that did, 0 to soughtAll. A lost update is of no account.
+	present atomic.Int64
 }
 
 const (
@@ -104,7 +109,8 @@ func (s *sought) absent() bool { return s.present.Load() <= soughtAll/2 }
 // seek calls fn with what looks keys up in the store as it is now. It asks an iterator, not pebble.DB.Get:
 // that one does not look at the filters of the last level, where most entries are, and takes twice as long for
 // an absent key. A key that is there is in the last level most of the time, whatever its filter says; where the
-// filters do not fit the cache, to read one costs more than to look. So they are used while keys are absent.
+// filters do not fit the cache, to read one costs more than to look. So they are used
+// while half or more of the lookups find nothing.
 func (s *Store) seek(fn func(seek seekFunc) error) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: s.sought.absent()})
 	if err != nil {

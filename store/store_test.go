@@ -328,6 +328,22 @@ func TestACheckpointIsAStore(t *testing.T) {
 	}
 }
 
+// TestGetEachEndsWithItsCaller: an error of fn comes back as it is, and no key is asked for after it.
+func TestGetEachEndsWithItsCaller(t *testing.T) {
+	s := mustOpen(t, vfs.NewMem())
+	defer s.Close()
+	enough, asked := errors.New("enough"), 0
+	err := s.GetEach([][]byte{{1}, {2}, {3}}, func(i int, _ []byte, _ bool) error {
+		if asked++; i == 1 {
+			return enough
+		}
+		return nil
+	})
+	if err != enough || asked != 2 {
+		t.Fatal(err, asked)
+	}
+}
+
 func TestAClosedStoreSaysSo(t *testing.T) {
 	s := mustOpen(t, vfs.NewMem())
 	if err := s.Close(); err != nil {
@@ -335,7 +351,8 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 	}
 	_, _, get := s.Get(nil, nil)
 	_, pos := s.Position()
-	for i, err := range []error{s.Close(), get, pos, merge{}.apply(s), s.Load(nil), s.Checkpoint("x")} {
+	each := s.GetEach([][]byte{nil}, func(int, []byte, bool) error { return nil })
+	for i, err := range []error{s.Close(), get, pos, each, merge{}.apply(s), s.Load(nil), s.Checkpoint("x")} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%d: %v", i, err)
 		}

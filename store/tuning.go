@@ -29,8 +29,8 @@ const (
 	// maxOpenFiles bounds the open tables, at 4 MiB each 8 GiB of hot store; more
 	// are closed and opened again.
 	maxOpenFiles = 2048
-	// indexBytes bounds a block of a table's index: all of it, so that a lookup reads no block of an index of
-	// such blocks.
+	// indexBytes is more than the index of a table takes, about a thousand blocks of some 25 bytes each: so it
+	// is one block, and a lookup reads no second level.
 	indexBytes = 64 << 10
 )
 

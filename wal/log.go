@@ -46,7 +46,7 @@ type SegmentInfo struct {
 // Log is a log that is open for replay and appending.
 //
 // Append, Sync, ActiveBytes, ShouldRotate, Rotate, Replay and Close are for one goroutine at a time: whoever
-// leads the flush. Sealed, ReadSegment, Remove and Size may be called at any time by any goroutine.
+// leads the flush. Sealed, ReadSegment, Remove, Size and SizeAfter may be called at any time by any goroutine.
 type Log struct {
 	fs           vfs.FS
 	dirs         []*directory // Options.Dir, then that of Options.Failover
@@ -96,7 +96,7 @@ func (l *Log) Sealed() []SegmentInfo {
 // Size is the bytes of all segments that were not removed, as SegmentInfo.Bytes counts them.
 func (l *Log) Size() int64 { return l.SizeAfter(0) }
 
-// SizeAfter is the part of Size that is in segments newer than id.
+// SizeAfter is the part of Size that is in segments newer than id; the active one always is.
 func (l *Log) SizeAfter(id SegmentID) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
