@@ -73,9 +73,10 @@ func (e *Engine) evictLoop() {
 	defer e.bg.Done()
 	for !e.stopped() {
 		rest := evictTick
+		set := e.evict.budget.Load()
 		if budget := e.tableBudget(); budget > 0 {
 			start := time.Now()
-			if size := e.tableBytes(); size > budget && !e.evictBytes(size-budget+budget/evictSlack) {
+			if size := e.tableBytes(); size > budget && !e.evictBytes(set, size-budget+budget/evictSlack) {
 				rest = max(rest, vainShare*time.Since(start))
 			}
 		}
@@ -87,11 +88,11 @@ func (e *Engine) evictLoop() {
 	}
 }
 
-// evictBytes moves the clock hand on until it has evicted so much, been everywhere EvictPasses times, or the
-// budget is another one. It reports whether it has evicted so much.
-func (e *Engine) evictBytes(want int64) bool {
+// evictBytes moves the clock hand on until it has evicted so much, been everywhere EvictPasses times, or
+// maxmemory is no longer budget. It reports whether it has evicted so much.
+func (e *Engine) evictBytes(budget, want int64) bool {
 	e.evict.began.Store(true)
-	budget, freed, tables := e.evict.budget.Load(), int64(0), 0
+	freed, tables := int64(0), 0
 	e.eachTable(func(int, *shards.Table) { tables++ })
 	for left := shards.EvictPasses * tables * shards.Partitions; left > 0 && freed < want; left-- {
 		if e.stopped() || e.evict.budget.Load() != budget {

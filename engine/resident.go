@@ -138,8 +138,9 @@ func (e *Engine) Load(db int, keys [][]byte) {
 	}
 }
 
-// loadPiece is how many keys are read together. A merge that ends meanwhile makes what is still to be read of
-// them vain, the store's tables cannot be removed, and it is in memory.
+// loadPiece is how many keys are read together: few, for a merge that ends meanwhile makes the rest of them
+// vain, tables that compaction has replaced stay on disk until they are read, and each takes memory beside the
+// budget.
 const loadPiece = 64
 
 func (e *Engine) loadTogether(db int, keys [][]byte) {

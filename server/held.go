@@ -160,8 +160,12 @@ func (l *loop) settle() {
 	l.leading.Store(false)
 	if len(l.held) == 0 {
 		l.need.Store(0)
-	} else if l.poked.Swap(false) && l.srv.durable.Err() == nil {
-		l.postSettle()
+	} else if l.poked.Swap(false) {
+		// While the log refuses flushes loops would wake each other without end; it pokes when it takes one. A
+		// failed sync that came after release had looked pokes once.
+		if err := l.srv.durable.Err(); err == nil || errors.Is(err, engine.ErrSyncFailed) {
+			l.postSettle()
+		}
 	}
 }
 

@@ -109,8 +109,8 @@ func (s *sought) absent() bool { return s.present.Load() <= soughtAll/2 }
 // seek calls fn with what looks keys up in the store as it is now. It asks an iterator, not pebble.DB.Get:
 // that one does not look at the filters of the last level, where most entries are, and takes twice as long for
 // an absent key. A key that is there is in the last level most of the time, whatever its filter says; where the
-// filters do not fit the cache, to read one costs more than to look. So they are used
-// while half or more of the lookups find nothing.
+// filters do not fit the cache, to read one costs more than to look. So they are used while half or more of the
+// lookups find nothing.
 func (s *Store) seek(fn func(seek seekFunc) error) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{UseL6Filters: s.sought.absent()})
 	if err != nil {
