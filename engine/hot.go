@@ -28,7 +28,7 @@ func (e *Engine) incrHot(op *Op, hot *shards.Hot, delta int64) (sum int64, ok bo
 	if delta < -shards.MaxAdd || delta > shards.MaxAdd {
 		return 0, false
 	}
-	sum, added := hot.Add(op.Writer.id, delta, op.NowMs)
+	sum, added := addHot(op, hot, delta)
 	if added == shards.AddedNot {
 		return 0, false
 	}
@@ -37,6 +37,19 @@ func (e *Engine) incrHot(op *Op, hot *shards.Hot, delta int64) (sum int64, ok bo
 		sum = e.settleHot(hot, sum, added)
 	}
 	return sum, true
+}
+
+// addHot is hot.Add, inlined for relaxed counters.
+func addHot(op *Op, hot *shards.Hot, delta int64) (sum int64, added shards.Added) {
+	c := hot.Relaxed(op.Writer.id)
+	if c == nil {
+		return hot.Add(op.Writer.id, delta, op.NowMs)
+	}
+	n, fresh := c.Add(hot, delta, op.NowMs)
+	if fresh {
+		return c.Sum(n), shards.AddedYes
+	}
+	return hot.Refresh(c, n, op.NowMs)
 }
 
 // seeHot notes in op what it wrote to or read of hot, where its key waits. The epoch is read after that:

@@ -74,7 +74,7 @@ func BenchmarkAtomic(b *testing.B) {
 }
 
 func BenchmarkPaddedCells(b *testing.B) {
-	cells := make([]cell, parallelism())
+	cells := make([]Cell, parallelism())
 	each(b, func(w, k int) {
 		c := &cells[w]
 		for range k {
@@ -111,8 +111,15 @@ func BenchmarkHotRelaxed(b *testing.B) {
 	hot := t.Hot(h, key)
 	each(b, func(w, k int) {
 		for i := range k {
-			if _, added := hot.Add(w, 1, int64(i>>instantShift)); added == AddedNot {
-				panic("closed")
+			now := int64(i >> instantShift)
+			c := hot.Relaxed(w)
+			n, fresh := c.Add(hot, 1, now)
+			sum := c.Sum(n)
+			if !fresh {
+				sum, _ = hot.Refresh(c, n, now)
+			}
+			if sum < 1 {
+				panic("not added")
 			}
 		}
 	})

@@ -99,7 +99,7 @@ func (p *Partition) Promote(t *Table, h Hash, key []byte, opt HotOptions) bool {
 	n := min(max(opt.Cells, 1), MaxCells)
 	hot := &Hot{
 		table: t, hash: h, key: slices.Clone(key), opt: opt, since: time.Now(),
-		cells: make([]cell, n), value: v, settled: true,
+		cells: make([]Cell, n), value: v, settled: true,
 	}
 	hot.opt.Cells = n
 	if opt.Relaxed {
