@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"time"
 
 	"countd/shards"
@@ -37,8 +36,7 @@ func (e *Engine) expireLoop() {
 			}
 		})
 		if e.Partial() {
-			start := time.Now()
-			disk.run(e, now, func() bool { return time.Since(start) >= storeExpiryTime || e.stopped() })
+			disk.tick(e, now)
 		}
 	}
 }
@@ -63,59 +61,4 @@ func (e *Engine) expirePartition(t *shards.Table, part int, now int64, keys [][]
 		p.Expired++
 	}
 	return keys
-}
-
-// storeExpiry is where the search for expired entries in the store is. It goes round and round.
-type storeExpiry struct {
-	db, part int
-	tag      uint32
-}
-
-const (
-	// storeExpiryTime bounds what a tick spends on the search, and storeExpiryBatch how many entries it
-	// reads at a time.
-	storeExpiryTime  = 2 * time.Millisecond
-	storeExpiryBatch = 512
-)
-
-// run searches on until enough, which it asks before each read, or once round. An entry that has expired
-// is read back, which deletes it. What cannot be read is passed over until the next round.
-func (x *storeExpiry) run(e *Engine, now int64, enough func() bool) {
-	for !enough() {
-		t := e.tables[x.db].Load()
-		if t == nil || x.part == shards.Partitions {
-			x.db, x.part, x.tag = (x.db+1)%Databases, 0, 0
-			if x.db == 0 {
-				return // once round at most
-			}
-			continue
-		}
-		p := t.Part(x.part)
-		p.LockAsIs()
-		partial, space := p.Partial, t.Space
-		p.Unlock()
-		if !partial {
-			x.part, x.tag = x.part+1, 0
-			continue
-		}
-		stored, more, err := e.readStored(space, x.part, x.tag, storeExpiryBatch)
-		if err != nil { // it is said where a command meets it
-			x.part, x.tag = x.part+1, 0
-			return
-		}
-		op := Op{DB: x.db, NowMs: now}
-		for i := range stored {
-			if s := &stored[i]; s.expireAt() < now {
-				en := e.lock(&op, s.key)
-				en.p.Unlock()
-			}
-		}
-		if x.tag = 0; more {
-			if last := shards.TagOf(stored[len(stored)-1].h); last != math.MaxUint32 {
-				x.tag = last + 1
-				continue
-			}
-		}
-		x.part++
-	}
 }

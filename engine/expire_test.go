@@ -12,16 +12,19 @@ import (
 	"countd/shards"
 )
 
-// expiryStore is an engine whose keys are all on disk alone, and will have expired at expireMs or live
-// on. Its clock stands, so that its own search finds nothing.
+// expiryStore is an engine whose keys are all on disk alone, and will have expired expiredBefore before expireMs
+// or live on. Its clock stands, so that its own search finds nothing.
 type expiryStore struct {
 	t               *testing.T
+	fs              vfs.FS
 	e               *Engine
 	clocks          *clocks
 	broken          atomic.Bool // reads of the store fail
 	expireMs        int64
 	expired, living map[string]int64 // the database of each key
 }
+
+const expiredBefore = 2 * storeExpiryRetry
 
 func newExpiryStore(t *testing.T) *expiryStore {
 	s := &expiryStore{t: t, clocks: newClocks(), expired: map[string]int64{}, living: map[string]int64{}}
@@ -31,21 +34,15 @@ func newExpiryStore(t *testing.T) *expiryStore {
 		}
 		return nil
 	}))
-	e, _, err := Open(s.clocks.options(fs, FsyncNo))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.e = e
-	t.Cleanup(func() {
-		s.broken.Store(false)
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s.fs = fs
+	s.open()
+	t.Cleanup(s.close)
+	e := s.e
 	s.expireMs = e.NowMs() + 60_000
 	for i := range 2000 {
 		key, db := fmt.Sprintf("key:%d", i), i%2*3
-		at := []int64{s.expireMs - 1, s.expireMs, NoExpiry, s.expireMs - 1}[i/2%4]
+		gone := s.expireMs - expiredBefore
+		at := []int64{gone, s.expireMs, NoExpiry, gone}[i/2%4]
 		if _, _, err := e.Set(&Op{DB: db, NowMs: e.NowMs()}, []byte(key), []byte("7"), SetOptions{ExpireAtMs: at}); err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +54,23 @@ func newExpiryStore(t *testing.T) *expiryStore {
 	}
 	evictAll(t, e)
 	return s
+}
+
+func (s *expiryStore) open() {
+	s.t.Helper()
+	o := s.clocks.options(s.fs, FsyncNo)
+	o.noWarming = true
+	var err error
+	if s.e, _, err = Open(o); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *expiryStore) close() {
+	s.broken.Store(false)
+	if err := s.e.Close(); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // size is what DBSIZE says of both databases.
@@ -72,9 +86,10 @@ func (s *expiryStore) size() (n int64) {
 	return n
 }
 
-// run has the search make at most so many reads, or steps to another database.
-func (s *expiryStore) run(x *storeExpiry, reads int) {
-	x.run(s.e, s.expireMs, func() bool { reads--; return reads < 0 })
+// run has the search make at most so many reads, or steps to another database, and reports whether its round
+// has ended.
+func (s *expiryStore) run(x *storeExpiry, reads int, now int64) (ended bool) {
+	return x.run(s.e, now, func() bool { reads--; return reads < 0 })
 }
 
 // clean checks that all that has expired is gone, and nothing else.
@@ -98,7 +113,7 @@ func (s *expiryStore) clean() {
 	}
 }
 
-// steps is how many reads, and steps to another database, one round of the search takes.
+// steps is how many reads, and steps to another database, one round of the search takes at most.
 const steps = 2*shards.Partitions + Databases
 
 // TestTheSearchForWhatExpiredOnDisk: it reclaims what has expired and is on disk alone, a bounded piece
@@ -106,17 +121,14 @@ const steps = 2*shards.Partitions + Databases
 func TestTheSearchForWhatExpiredOnDisk(t *testing.T) {
 	s := newExpiryStore(t)
 	var x storeExpiry
-	const piece = 500
-	runs, last := 0, s.size()
+	last := s.size()
 	if all := int64(len(s.expired) + len(s.living)); last != all {
 		t.Fatalf("DBSIZE is %d before anything was found out, want %d", last, all)
 	}
-	for ; runs < (steps+piece-1)/piece; runs++ {
-		s.run(&x, piece)
+	for reads := 0; !s.run(&x, 1, s.expireMs); reads++ {
 		n := s.size()
-		// a piece of 500 of 4096 partitions has about 61 of the 500 that expired in a database
-		if n > last || last-n > 250 {
-			t.Fatalf("run %d reclaimed %d keys", runs, last-n)
+		if n > last || last-n > storeExpiryBatch || reads > steps {
+			t.Fatalf("read %d reclaimed %d keys", reads, last-n)
 		}
 		last = n
 	}
@@ -140,15 +152,60 @@ func TestTheSearchPassesOverWhatCannotBeRead(t *testing.T) {
 	s := newExpiryStore(t)
 	var x storeExpiry
 	s.broken.Store(true)
-	for rounds := 0; rounds < 3*steps && x.db == 0; rounds++ {
-		s.run(&x, steps)
+	if !s.run(&x, steps, s.expireMs-expiredBefore+1) {
+		t.Fatalf("the search is stuck at partition %d of database %d", x.part, x.db)
 	}
-	if x.db == 0 {
-		t.Fatalf("the search is stuck at partition %d", x.part)
+	if n := s.e.Stats().ExpiredKeys; n != 0 {
+		t.Fatalf("%d keys have expired that could not be read", n)
 	}
 	s.broken.Store(false)
-	for range 3 {
-		s.run(&x, steps)
+	s.run(&x, steps, s.expireMs)
+	s.clean()
+}
+
+// TestTheSearchReadsWhatMayHaveExpired: nothing is read before its time, but once after a start.
+func TestTheSearchReadsWhatMayHaveExpired(t *testing.T) {
+	s := newExpiryStore(t)
+	var x storeExpiry
+	reads := func(now int64) int {
+		x.read = 0
+		if !s.run(&x, steps, now) {
+			t.Fatalf("a round has not ended after %d steps", steps)
+		}
+		return x.read
+	}
+	due := s.expireMs - expiredBefore
+	if n := reads(due); n != 0 {
+		t.Errorf("%d entries were read before anything expired", n)
+	}
+	s.close()
+	s.open()
+	reads(due)
+	first := map[*shards.Partition]bool{} // those of which the first entry expires at due
+	for key, db := range s.expired {
+		en := s.e.placeIn(int(db), []byte(key))
+		first[en.p] = true
+	}
+	waitUntil(t, func() bool { // the engine's own search may have been in one of them
+		known := true
+		s.e.eachTable(func(_ int, tab *shards.Table) {
+			for part := range shards.Partitions {
+				p := tab.Part(part)
+				p.Lock()
+				known = known && (!p.Partial || p.StoredExpiry == due || !first[p] && p.StoredExpiry > due)
+				p.Unlock()
+			}
+		})
+		return known
+	})
+	if n := reads(due); n != 0 {
+		t.Errorf("%d entries were read a second time", n)
+	}
+	if n := reads(due + 1); n < len(s.expired) {
+		t.Errorf("%d entries were read where %d have expired", n, len(s.expired))
+	}
+	if n := reads(due + 1); n != 0 {
+		t.Errorf("%d entries were read after all that has expired was deleted", n)
 	}
 	s.clean()
 }
@@ -168,8 +225,8 @@ func TestTheSearchAndAWriteBetween(t *testing.T) {
 		t.Errorf("%d keys have expired, want %d", n, found)
 	}
 	var x storeExpiry
-	s.run(&x, steps)
-	s.run(&x, steps)
+	s.run(&x, steps, s.expireMs)
+	s.run(&x, steps, s.expireMs)
 	s.expired = map[string]int64{}
 	if n := s.e.Stats().ExpiredKeys; n != found {
 		t.Errorf("the search took %d keys that were written since", n-found)

@@ -61,6 +61,9 @@ func (p *Partition) Evict() (bytes, entries int) {
 		}
 	}
 	renew := fresh*newShareDen < all*newShareNum
+	if !p.Partial {
+		p.StoredExpiry = NoExpiry
+	}
 	for i := 0; i < len(p.index.slots); {
 		s := p.index.slots[i]
 		if !p.evictable(s) || p.keep(slotRef(s), renew) {
@@ -106,6 +109,7 @@ func (p *Partition) evict(i int, r Ref) int {
 	if p.arena.kind(r) != Tombstone {
 		p.dropBlob(r)
 		p.countExpiry(p.ExpireAt(r), NoExpiry)
+		p.StoredExpiry = min(p.StoredExpiry, p.ExpireAt(r))
 	}
 	p.drop(i, r)
 	return bytes

@@ -26,6 +26,9 @@ type Partition struct {
 	Listed bool
 	// Partial says that entries may be in the owner's store alone; see resident.go.
 	Partial bool
+	// StoredExpiry is an instant before which nothing expires that is in the owner's store alone, where the
+	// partition is Partial; 0: not known. Evict lowers it, the owner raises it when he has looked.
+	StoredExpiry int64
 	// Counted says that Live is right for this partition.
 	Counted bool
 
@@ -67,7 +70,7 @@ type Partition struct {
 	ghosts int // see AddGhosts
 	fill   func()
 
-	_ [48]byte // to a whole number of cache lines
+	_ [40]byte // to a whole number of cache lines
 }
 
 const (
