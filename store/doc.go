@@ -96,6 +96,7 @@ stairs, and maxTables bounds their height. A Get takes 9 to 11 µs on 12 steps a
     disk is no such case: the record waits for room (room.go).
   - A failing compaction (a full disk) is logged, and tried again after 30 seconds.
     Merges go on, and from maxSublevels on each waits for it, up to 30 seconds.
+  - A table whose end is damaged stops nothing but its own keys (tablestats.go).
   - Get and GetEach may wait for the disk: event loops must not call them.
   - Close waits for a running compaction, which then is not paced: tens of
     milliseconds, seconds at worst.

@@ -112,6 +112,7 @@ func Open(o Options) (*Store, error) {
 	s.tuning = tuning(o, &pacedFS{FS: roomy, pace: s.pace}, pebbleLogger{s})
 	s.schedule = newCompactScheduler(o.HoldCompaction)
 	s.tuning.Experimental.CompactionScheduler = s.schedule
+	s.tuning.EventListener.BackgroundError = s.backgroundError
 	if err := checkOptions(o.FS, o.Dir, s.tuning); err != nil {
 		return nil, err
 	}

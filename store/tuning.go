@@ -53,6 +53,7 @@ func tuning(o Options, fs vfs.FS, logger pebble.Logger) *pebble.Options {
 		DisableWAL:                  true,
 		ReadOnly:                    o.ReadOnly,
 		DisableConsistencyCheck:     o.ReadOnly, // Check finds more
+		DisableTableStats:           o.ReadOnly, // for compactions
 		FormatMajorVersion:          formatVersion,
 		CacheSize:                   o.CacheBytes,
 		MemTableSize:                64 << 10,
@@ -70,7 +71,6 @@ func tuning(o Options, fs vfs.FS, logger pebble.Logger) *pebble.Options {
 	p.Experimental.FileCacheShards = 2
 	// Pebble's own way is to end the process; but a table that is damaged is of no account to other keys.
 	p.EventListener.DataCorruption = func(info pebble.DataCorruptionInfo) { logger.Errorf("%v", damaged(&info)) }
-	p.EventListener.BackgroundError = func(err error) { logger.Errorf("background: %v", err) }
 	for i := range p.TargetFileSizes {
 		p.TargetFileSizes[i] = tableBytes
 	}

@@ -39,7 +39,7 @@ func openLog(cfg *config.Config, stderr io.Writer) (*slog.Logger, func(), error)
 	_ = follow()
 	cfg.OnChange(follow, "loglevel")
 	handler := slog.NewTextHandler(out, &slog.HandlerOptions{Level: &level, ReplaceAttr: levelName})
-	return slog.New(handler), closeLog, nil
+	return slog.New(newRepeatHandler(handler)), closeLog, nil
 }
 
 // levelName writes the levels in the words of loglevel.
