@@ -57,7 +57,7 @@ var (
 	// ErrSyncFailed is final: a sync of the log failed, nothing is acknowledged as durable any
 	// more, and writes are refused until the process is restarted.
 	ErrSyncFailed = errors.New("engine: a sync of the log failed")
-	// ErrDiskFull is not final: writes are refused while the disk is full.
+	// ErrDiskFull is not final: writes are refused while the disk is full. Open returns it, too.
 	ErrDiskFull = errors.New("engine: the disk is full")
 	// ErrLogBlocked is not final either: the log cannot be written for another reason that may
 	// pass, such as no free file descriptor.

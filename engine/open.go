@@ -38,7 +38,8 @@ var ErrIsBackup = errors.New("engine: this is a backup; countd restore makes a d
 // background work. With FsyncOff it is in memory alone and o.Dir is not touched.
 //
 // Errors: a *ContractError, ErrLocked, ErrIsBackup, ErrRepairing, ErrFormat, ErrIdentity, ErrFailover,
-// ErrDamaged, wal.ErrCorrupt, store.ErrCorrupt, or of the file system.
+// ErrDamaged, wal.ErrCorrupt, store.ErrCorrupt, ErrDiskFull, after which the process should end, or of the
+// file system.
 func Open(o Options) (*Engine, Recovery, error) {
 	o = o.withDefaults()
 	e := &Engine{opts: o, log: o.Logger, logged: o.Policy != FsyncOff, quit: make(chan struct{})}
@@ -68,10 +69,10 @@ func Open(o Options) (*Engine, Recovery, error) {
 	if e.logged {
 		start := time.Now()
 		if err := e.openFiles(); err != nil {
-			return nil, rec, err
+			return nil, rec, tellFull(err)
 		}
 		if err := e.recover(&rec); err != nil {
-			return nil, rec, errors.Join(err, e.files.close())
+			return nil, rec, tellFull(errors.Join(err, e.files.close()))
 		}
 		if !o.noCompaction {
 			e.files.store.LetCompact()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,17 +39,8 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 	eng, recovery, err := engine.Open(engine.Options{Dir: dir, Policy: policy(cfg), Logger: log,
 		Hot: &hot, Contracts: contracts(cfg), LogFailoverDir: failover, MaxMemory: maxMemory(cfg),
 		LogStall: time.Duration(cfg.Int("log-failover-threshold")) * time.Millisecond})
-	switch {
-	case errors.Is(err, engine.ErrLocked):
-		return fmt.Errorf("the data directory %s is in use by another process; "+
-			"stop that one or choose another directory with --dir", dir)
-	case engine.IsDamage(err):
-		return fmt.Errorf("the data directory %s is damaged: %w; countd check %s --repair salvages what "+
-			"can be, or restore a backup", dir, err, dir)
-	case errors.Is(err, engine.ErrFailover):
-		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
-	case err != nil:
-		return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
+	if err != nil {
+		return openFailed(dir, failover, err)
 	}
 	logRecovery(cfg, recovery, log)
 	defer writePIDFile(cfg.Value("pidfile"), log)()
@@ -61,6 +53,32 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 		log.Info("countd stopped")
 	}
 	return errors.Join(served, closed)
+}
+
+// openFailed says why the data directory cannot be opened, and what to do.
+func openFailed(dir, failover string, err error) error {
+	switch {
+	case errors.Is(err, engine.ErrLocked):
+		return fmt.Errorf("the data directory %s is in use by another process; "+
+			"stop that one or choose another directory with --dir", dir)
+	case engine.IsDamage(err):
+		return fmt.Errorf("the data directory %s is damaged: %w; countd check %s --repair salvages what "+
+			"can be, or restore a backup", dir, err, dir)
+	case errors.Is(err, engine.ErrDiskFull):
+		return fmt.Errorf("%s: make room on it and start again (%w)", fullDisk(dir, failover, err), err)
+	case errors.Is(err, engine.ErrFailover):
+		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
+	}
+	return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
+}
+
+// fullDisk says which disk is full, by the path in err.
+func fullDisk(dir, failover string, err error) string {
+	var path *fs.PathError
+	if failover != "" && errors.As(err, &path) && filepath.Dir(path.Path) == failover {
+		return fmt.Sprintf("the disk of the failover directory %s (see --log-failover-dir) is full", failover)
+	}
+	return fmt.Sprintf("the disk of the data directory %s (see --dir) is full", dir)
 }
 
 // serve runs a server on eng until SIGTERM, SIGINT or SHUTDOWN.
