@@ -63,6 +63,8 @@ var (
 	// pass, such as no free file descriptor.
 	ErrLogBlocked = errors.New("engine: the log cannot be written")
 	ErrClosed     = errors.New("engine: closed")
+	// ErrUnsaved is returned by Close where writes that were acknowledged are not in the log.
+	ErrUnsaved = errors.New("engine: the last writes are not saved")
 	// ErrNoStore: without a log there is no store to evict to.
 	ErrNoStore = errors.New("engine: nothing can be evicted without a log")
 	// ErrStoreRead: the entry is in the store, which cannot be read; nothing was changed.

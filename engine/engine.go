@@ -92,6 +92,8 @@ type Engine struct {
 	written, durable, promised atomic.Uint64
 
 	policy atomic.Int32
+	// policySince is the epoch of the last change of policy, or a later one: see allKept.
+	policySince atomic.Uint64
 	// refusal is the reason why writes are refused, if they are.
 	refusal atomic.Pointer[refusal]
 

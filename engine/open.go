@@ -250,8 +250,14 @@ func (f *files) close() error {
 }
 
 // Close makes everything durable and closes the files. No other method may be running or follow.
+//
+// Where the log does not take the last writes it is ErrUnsaved. If none of those was acknowledged it only
+// warns: that is as it should be where the disk is full.
 func (e *Engine) Close() error {
 	close(e.quit)
+	if e.logged {
+		e.files.store.GiveUp() // a merge may wait for room, and the merger is waited for
+	}
 	e.bg.Wait()
 	if !e.logged {
 		return nil
@@ -259,8 +265,11 @@ func (e *Engine) Close() error {
 	e.backups.making.Lock() // for good; a backup under way gives up
 	e.commit.Lock()
 	err := e.commitLocked(FsyncAlways)
-	if err == nil && e.commit.unproven && e.commitLocked(FsyncAlways) == nil {
+	switch {
+	case err == nil && e.commit.unproven && e.commitLocked(FsyncAlways) == nil:
 		e.prove()
+	case err != nil && !errors.Is(err, wal.ErrFailed): // the last flush is not in the log, those before it are
+		err = e.unsaved(err)
 	}
 	e.commit.Unlock()
 	e.refusal.CompareAndSwap(nil, &refusal{err: ErrClosed, final: true})

@@ -46,10 +46,8 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 	defer writePIDFile(cfg.Value("pidfile"), log)()
 
 	served := serve(cfg, eng, recovery, log)
-	closed := eng.Close()
-	if closed != nil {
-		closed = fmt.Errorf("the data was not closed cleanly: %w", closed)
-	} else if served == nil {
+	closed := closeFailed(dir, eng.Close())
+	if served == nil && closed == nil {
 		log.Info("countd stopped")
 	}
 	return errors.Join(served, closed)
@@ -70,6 +68,18 @@ func openFailed(dir, failover string, err error) error {
 		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
 	}
 	return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
+}
+
+// closeFailed says what it means that closing the data directory answers err; nil: nothing.
+func closeFailed(dir string, err error) error {
+	switch {
+	case errors.Is(err, engine.ErrUnsaved):
+		return fmt.Errorf("the last writes are not saved in the data directory %s, and as not every reply "+
+			"waited for the disk, acknowledged ones may be among them: %w", dir, err)
+	case err != nil:
+		return fmt.Errorf("the data was not closed cleanly: %w", err)
+	}
+	return nil
 }
 
 // fullDisk says which disk is full, by the path in err.

@@ -24,3 +24,14 @@ func TestAFullDiskAtTheStartIsOneSentence(t *testing.T) {
 		}
 	}
 }
+
+// TestAStopThatLosesWritesSaysSo.
+func TestAStopThatLosesWritesSaysSo(t *testing.T) {
+	err := closeFailed("data", fmt.Errorf("%w: %w", engine.ErrUnsaved, syscall.ENOSPC))
+	if err == nil || !strings.Contains(err.Error(), "acknowledged ones may be among them") {
+		t.Error(err)
+	}
+	if err := closeFailed("data", nil); err != nil {
+		t.Error(err)
+	}
+}
