@@ -37,6 +37,8 @@ type Options struct {
 	logAfter func(time.Duration) <-chan time.Time
 	// mergeRangeBytes replaces what Engine.mergeRangeBytes says, in tests.
 	mergeRangeBytes int64
+	// mergeRetry replaces the constant, in tests.
+	mergeRetry time.Duration
 	// noWarming keeps warmLoop from its work, in tests.
 	noWarming bool
 	// noCompaction keeps the store from compacting, in tests.
