@@ -57,12 +57,14 @@ var (
 	// ErrSyncFailed is final: a sync of the log failed, nothing is acknowledged as durable any
 	// more, and writes are refused until the process is restarted.
 	ErrSyncFailed = errors.New("engine: a sync of the log failed")
-	// ErrDiskFull is not final: writes are refused while the disk is full.
+	// ErrDiskFull is not final: writes are refused while the disk is full. Open returns it, too.
 	ErrDiskFull = errors.New("engine: the disk is full")
 	// ErrLogBlocked is not final either: the log cannot be written for another reason that may
 	// pass, such as no free file descriptor.
 	ErrLogBlocked = errors.New("engine: the log cannot be written")
 	ErrClosed     = errors.New("engine: closed")
+	// ErrUnsaved is returned by Close where writes that were acknowledged are not in the log.
+	ErrUnsaved = errors.New("engine: the last writes are not saved")
 	// ErrNoStore: without a log there is no store to evict to.
 	ErrNoStore = errors.New("engine: nothing can be evicted without a log")
 	// ErrStoreRead: the entry is in the store, which cannot be read; nothing was changed.

@@ -65,6 +65,7 @@ func (e *Engine) SetPolicy(p FsyncPolicy) error {
 		return ErrPolicy
 	}
 	old := FsyncPolicy(e.policy.Swap(int32(p)))
+	e.policySince.Store(e.epoch.Load()) // a write that read the old policy read its epoch before
 	if old != FsyncAlways && p != FsyncNo {
 		return e.Commit(math.MaxUint64) // what was only written so far is synced first
 	}

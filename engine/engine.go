@@ -37,6 +37,8 @@ type Options struct {
 	logAfter func(time.Duration) <-chan time.Time
 	// mergeRangeBytes replaces what Engine.mergeRangeBytes says, in tests.
 	mergeRangeBytes int64
+	// mergeRetry replaces the constant, in tests.
+	mergeRetry time.Duration
 	// noWarming keeps warmLoop from its work, in tests.
 	noWarming bool
 	// noCompaction keeps the store from compacting, in tests.
@@ -92,6 +94,8 @@ type Engine struct {
 	written, durable, promised atomic.Uint64
 
 	policy atomic.Int32
+	// policySince is the epoch of the last change of policy, or a later one: see allKept.
+	policySince atomic.Uint64
 	// refusal is the reason why writes are refused, if they are.
 	refusal atomic.Pointer[refusal]
 

@@ -155,10 +155,7 @@ func (m failoverMark) leave(disk vfs.FS, dir string, f *failoverDir) (left bool,
 		}
 		return false, errors.Join(disk.Remove(disk.PathJoin(dir, failoverName)), syncDir(disk, dir))
 	}
-	if f.lock, err = lockFailover(disk, m.path); err != nil {
-		return false, err
-	}
-	if err := m.check(disk); err != nil {
+	if f.lock, err = lockFailover(disk, m.path, func() error { return m.check(disk) }); err != nil {
 		return false, err
 	}
 	f.path, f.leave = m.path, true
@@ -174,9 +171,10 @@ func (m failoverMark) leave(disk vfs.FS, dir string, f *failoverDir) (left bool,
 	return m.leave(disk, dir, f)
 }
 
-// lockFailover takes the lock of a failover directory, which must exist: one that is made where the disk
-// is not mounted would be on the wrong disk.
-func lockFailover(disk vfs.FS, dir string) (io.Closer, error) {
+// lockFailover takes the lock of a failover directory that check has nothing against. It must exist: one that
+// is made where the disk is not mounted would be on the wrong disk. For the same reason check comes before a
+// lock file is made, too: a directory that is refused stays as it was.
+func lockFailover(disk vfs.FS, dir string, check func() error) (io.Closer, error) {
 	switch _, err := disk.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%w, %s, is not there; make it, or mount its disk where the log has been in it",
@@ -184,12 +182,24 @@ func lockFailover(disk vfs.FS, dir string) (io.Closer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w, %s: %w", ErrFailover, dir, err)
 	}
-	lock, err := disk.Lock(disk.PathJoin(dir, "LOCK"))
+	file := disk.PathJoin(dir, "LOCK")
+	switch there, err := exists(disk, file); {
+	case err != nil:
+		return nil, fmt.Errorf("%w, %s: %w", ErrFailover, dir, err)
+	case !there:
+		if err := check(); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := disk.Lock(file)
 	switch {
 	case isLocked(err):
 		return nil, fmt.Errorf("%w, %s: it is in use by another process", ErrFailover, dir)
 	case err != nil:
 		return nil, fmt.Errorf("%w, %s: %w", ErrFailover, dir, err)
+	}
+	if err := check(); err != nil {
+		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
 }
@@ -204,6 +214,17 @@ func hasSegments(disk vfs.FS, dir string) (bool, error) {
 	return false, err
 }
 
+// isUnused is nil where dir is no data directory's failover directory.
+func isUnused(disk vfs.FS, dir string) error {
+	id, err := failoverOwnerOf(disk, dir)
+	left, lerr := hasSegments(disk, dir)
+	if err = errors.Join(err, lerr); err == nil && (id != "" || left) {
+		err = fmt.Errorf("%w, %s: it is that of another data directory, or was; choose another, or empty it",
+			ErrFailover, dir)
+	}
+	return err
+}
+
 // use makes want the failover directory of the data directory, or finds that it is.
 func (m failoverMark) use(disk vfs.FS, dir, want string, f *failoverDir) (err error) {
 	if there, err := exists(disk, disk.PathJoin(want, identityName)); err != nil {
@@ -212,24 +233,17 @@ func (m failoverMark) use(disk vfs.FS, dir, want string, f *failoverDir) (err er
 		return fmt.Errorf("%w, %s: it is a data directory, or in one; choose one on another disk",
 			ErrFailover, want)
 	}
-	if f.lock, err = lockFailover(disk, want); err != nil {
+	check := func() error { return m.check(disk) }
+	if m.id == "" {
+		check = func() error { return isUnused(disk, want) }
+	}
+	if f.lock, err = lockFailover(disk, want, check); err != nil {
 		return err
 	}
 	if m.id == "" {
-		id, err := failoverOwnerOf(disk, want)
-		switch left, lerr := hasSegments(disk, want); {
-		case err != nil || lerr != nil:
-			return errors.Join(err, lerr)
-		case id != "" || left:
-			return fmt.Errorf("%w, %s: it is that of another data directory, or was; choose another, or empty it",
-				ErrFailover, want)
-		}
 		var b [16]byte
 		_, _ = rand.Read(b[:]) // never fails (crypto/rand)
 		m = failoverMark{hex.EncodeToString(b[:]), failoverNew, want}
-	}
-	if err := m.check(disk); err != nil {
-		return err
 	}
 	f.path = want
 	if m.state == failoverUsed {

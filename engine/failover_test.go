@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +230,41 @@ func TestBothLogDisksStall(t *testing.T) {
 }
 
 func TestEveryIOWithAFailoverFailsOnce(t *testing.T) { everyIOFailsOnce(t, "away") }
+
+// TestARefusedFailoverDirectoryIsLeftAsItWas: it may be where another disk is to be mounted.
+func TestARefusedFailoverDirectoryIsLeftAsItWas(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		used, want string   // the failover directory of the life before, and of the start that is refused
+		holds      []string // what the refused directory has
+	}{
+		{"not mounted", "away", "away", nil},
+		{"not mounted and not wanted", "away", "", nil},
+		{"another's", "", "away", []string{"000001.log"}},
+	} {
+		fs := newCrashFS()
+		makeDurableDir(t, fs, "away")
+		o := failoverOptions(fs, FsyncAlways)
+		o.LogFailoverDir = test.used
+		mustOpen(t, o).Close()
+		if err := fs.RemoveAll("away"); err != nil {
+			t.Fatal(err)
+		}
+		makeDurableDir(t, fs, "away")
+		for _, name := range test.holds {
+			if err := writeFile(fs, fs.PathJoin("away", name), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.LogFailoverDir = test.want
+		if _, _, err := Open(o); !errors.Is(err, ErrFailover) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if names, err := fs.List("away"); err != nil || !slices.Equal(names, test.holds) {
+			t.Errorf("%s: %v is in it, %v", test.name, names, err)
+		}
+	}
+}
 
 // TestTheFailoverDirectoryIsNeeded: a start without it, or with another one, is refused while parts of
 // the log may be there; one that names none reads it, and lets go of it when all is merged.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,12 +69,9 @@ func (m *merger) wake() {
 	}
 }
 
-// mergeRetry is how long the merger waits after an error; the log keeps what it could not take.
-const mergeRetry = 10 * time.Second
-
 func (e *Engine) mergeLoop() {
 	defer e.bg.Done()
-	var retry <-chan time.Time
+	var again retry
 	e.merge.wake()
 	if err := e.removeMerged(); err != nil {
 		e.log.Error("segments of the log that are in the store cannot be removed; the next merge tries again",
@@ -84,12 +82,15 @@ func (e *Engine) mergeLoop() {
 		case <-e.quit:
 			return
 		case <-e.merge.kick:
-		case <-retry:
+		case <-again.tick():
+			if !e.due(&again) {
+				continue
+			}
 		}
-		retry = nil
+		again = retry{}
 		if err := e.mergeIfDue(); err != nil && !errors.Is(err, errMergeStopped) {
 			e.log.Error("merging the log into the store failed; it is tried again", "err", err)
-			retry = time.After(mergeRetry)
+			again = e.retryMerge(err)
 		}
 	}
 }
@@ -119,6 +120,9 @@ func (e *Engine) mergeIfDue() error {
 		}
 	})
 	e.merge.job.Store(nil)
+	if e.Err() != nil {
+		e.KickCommit(math.MaxUint64) // the log may have waited for the room that the merge has given back
+	}
 	e.rotateBehind()
 	e.mayEvict()
 	e.setSlowness()

@@ -38,7 +38,8 @@ var ErrIsBackup = errors.New("engine: this is a backup; countd restore makes a d
 // background work. With FsyncOff it is in memory alone and o.Dir is not touched.
 //
 // Errors: a *ContractError, ErrLocked, ErrIsBackup, ErrRepairing, ErrFormat, ErrIdentity, ErrFailover,
-// ErrDamaged, wal.ErrCorrupt, store.ErrCorrupt, or of the file system.
+// ErrDamaged, wal.ErrCorrupt, store.ErrCorrupt, ErrDiskFull, after which the process should end, or of the
+// file system.
 func Open(o Options) (*Engine, Recovery, error) {
 	o = o.withDefaults()
 	e := &Engine{opts: o, log: o.Logger, logged: o.Policy != FsyncOff, quit: make(chan struct{})}
@@ -68,10 +69,10 @@ func Open(o Options) (*Engine, Recovery, error) {
 	if e.logged {
 		start := time.Now()
 		if err := e.openFiles(); err != nil {
-			return nil, rec, err
+			return nil, rec, tellFull(err)
 		}
 		if err := e.recover(&rec); err != nil {
-			return nil, rec, errors.Join(err, e.files.close())
+			return nil, rec, tellFull(errors.Join(err, e.files.close()))
 		}
 		if !o.noCompaction {
 			e.files.store.LetCompact()
@@ -249,8 +250,14 @@ func (f *files) close() error {
 }
 
 // Close makes everything durable and closes the files. No other method may be running or follow.
+//
+// Where the log does not take the last writes it is ErrUnsaved. If none of those was acknowledged it only
+// warns: that is as it should be where the disk is full.
 func (e *Engine) Close() error {
 	close(e.quit)
+	if e.logged {
+		e.files.store.GiveUp() // a merge may wait for room, and the merger is waited for
+	}
 	e.bg.Wait()
 	if !e.logged {
 		return nil
@@ -258,8 +265,11 @@ func (e *Engine) Close() error {
 	e.backups.making.Lock() // for good; a backup under way gives up
 	e.commit.Lock()
 	err := e.commitLocked(FsyncAlways)
-	if err == nil && e.commit.unproven && e.commitLocked(FsyncAlways) == nil {
+	switch {
+	case err == nil && e.commit.unproven && e.commitLocked(FsyncAlways) == nil:
 		e.prove()
+	case err != nil && !errors.Is(err, wal.ErrFailed): // the last flush is not in the log, those before it are
+		err = e.unsaved(err)
 	}
 	e.commit.Unlock()
 	e.refusal.CompareAndSwap(nil, &refusal{err: ErrClosed, final: true})

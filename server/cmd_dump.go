@@ -84,7 +84,7 @@ func (s *Session) restore(key, val []byte, own bool, atMs int64, replace bool) {
 		_, err = s.srv.eng.Del(&s.op, [][]byte{key})
 	case past:
 	default:
-		o := engine.SetOptions{ExpireAtMs: min(atMs, engine.NoExpiry-1), Own: own}
+		o := engine.SetOptions{ExpireAtMs: min(atMs, latestExpiry), Own: own}
 		if !replace {
 			o.Cond = engine.SetNX
 		}

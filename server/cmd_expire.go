@@ -85,9 +85,14 @@ func (s *Session) expiry(key []byte, unit timeUnit) {
 		s.int(-1)
 		return
 	}
-	if unit.relative {
+	switch {
+	case atMs == latestExpiry && unit.relative:
+		atMs = math.MaxInt64 - s.op.NowMs
+	case atMs == latestExpiry:
+		atMs = math.MaxInt64
+	case unit.relative:
 		atMs = max(atMs-s.op.NowMs, 0)
-	} else {
+	default:
 		atMs = s.srv.eng.WallMs(atMs)
 	}
 	if unit.perUnitMs > 1 {

@@ -106,13 +106,17 @@ func (s *Session) setExpiry(args [][]byte, arg []byte, unit timeUnit) (atMs int6
 	return s.expiryAt(n*unit.perUnitMs+base, unit), true
 }
 
+// latestExpiry stands for the largest instant that clients can name, which is the engine's for none. The one
+// before it is taken for that, too.
+const latestExpiry = engine.NoExpiry - 1
+
 // expiryAt is the expiry instant that a time argument means: at the engine's clock already where it
 // counted from now, else at the wall clock.
 func (s *Session) expiryAt(ms int64, unit timeUnit) int64 {
 	if !unit.relative {
 		ms = s.srv.eng.Instant(ms)
 	}
-	return min(ms, engine.NoExpiry-1)
+	return min(ms, latestExpiry)
 }
 
 func cmdSetnx(s *Session, args [][]byte) {

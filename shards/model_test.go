@@ -266,7 +266,7 @@ func checkCapture(t *testing.T, tab *Table, model map[string]modelEntry, changed
 		}
 		p.Stored(gen) // tombstones go
 	}
-	if !tab.Logged() {
+	if !tab.Part(0).logged {
 		if len(got) != 0 {
 			t.Fatal("an unlogged table has a dirty list")
 		}

@@ -27,10 +27,9 @@ type Table struct {
 	Seed Seed
 	// Space is the owner's name for the table's present contents. It is read under any partition's
 	// lock and written under all.
-	Space  uint64
-	logged bool
-	parts  []Partition
-	hots   hots
+	Space uint64
+	parts []Partition
+	hots  hots
 	// listed has a bit for every partition that a flush must visit. A writer sets it under the
 	// partition's lock before it reads the epoch; a flush clears it after it closed the epoch. So
 	// a flush that closed an epoch sees the bit of every partition that was written in it.
@@ -40,7 +39,7 @@ type Table struct {
 // NewTable returns an empty table. A logged table keeps dirty lists and tombstones; the owner must
 // capture them.
 func NewTable(seed Seed, logged bool) *Table {
-	t := &Table{Seed: seed, logged: logged, parts: make([]Partition, Partitions)}
+	t := &Table{Seed: seed, parts: make([]Partition, Partitions)}
 	for i := range t.parts {
 		t.parts[i].logged = logged
 		t.parts[i].nextExpiry = NoExpiry
@@ -48,9 +47,6 @@ func NewTable(seed Seed, logged bool) *Table {
 	}
 	return t
 }
-
-// Logged reports whether the table keeps dirty lists.
-func (t *Table) Logged() bool { return t.logged }
 
 // Hash returns the hash of a key.
 func (t *Table) Hash(key []byte) Hash { return t.Seed.Hash(key) }

@@ -2,7 +2,7 @@ package store
 
 import (
 	"errors"
-	"runtime"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -86,51 +86,101 @@ func TestAMergeWaitsForRoomWhateverTheDirectoryIsCalled(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForRoom: it is told of the full disk, and the next Open finds the old state.
+// TestCloseDoesNotWaitForRoom: the merge that waits gets the error, Close none, since there is nothing to be
+// written, and the next Open finds the old state. GiveUp does the same before.
 func TestCloseDoesNotWaitForRoom(t *testing.T) {
-	var full atomic.Bool
-	tried := make(chan struct{}, 1000)
-	mem := vfs.NewCrashableMem()
-	fatal := make(chan string, 10)
-	s := mustOpenHeld(t, fullFor(mem, &full, func() { tried <- struct{}{} }), func(msg string) { fatal <- msg })
-	first := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
-	if err := first.apply(s); err != nil {
-		t.Fatal(err)
+	for _, giveUp := range []bool{false, true} {
+		var full atomic.Bool
+		tried := make(chan struct{}, 1000)
+		mem := vfs.NewCrashableMem()
+		s := mustOpenHeld(t, fullFor(mem, &full, func() { tried <- struct{}{} }), nil)
+		first := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
+		if err := first.apply(s); err != nil {
+			t.Fatal(err)
+		}
+		full.Store(true)
+		applied, closed := make(chan error, 1), make(chan error, 1)
+		go func() { applied <- merge{pos: "2", entries: map[string][]byte{"a": {2}}}.apply(s) }()
+		<-tried
+		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+		if giveUp {
+			s.GiveUp()
+		} else {
+			go func() { closed <- s.Close() }()
+		}
+		if err := <-applied; !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("Apply: %v", err)
+		}
+		if giveUp {
+			if v, ok, err := s.Get([]byte("a"), nil); err != nil || !ok || v[0] != 1 {
+				t.Errorf("after GiveUp: %v, %v, %v", v, ok, err)
+			}
+			closed <- s.Close()
+		}
+		if err := <-closed; err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		survives(t, crashed, first.after(state{entries: map[string]string{}}))
 	}
-	full.Store(true)
-	applied := make(chan error, 1)
-	go func() { applied <- merge{pos: "2", entries: map[string][]byte{"a": {2}}}.apply(s) }()
-	<-tried
-	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
-	closed := make(chan error, 1)
-	go func() { closed <- s.Close() }()
-	if msg := <-fatal; !strings.Contains(msg, "no space left") {
-		t.Errorf("fatal: %s", msg)
-	}
-	if err := <-applied; !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("Apply: %v", err)
-	}
-	<-closed // its error is Pebble's affair: the process would have ended
-	survives(t, crashed, first.after(state{entries: map[string]string{}}))
 }
 
-// TestAFullDiskStopsAnOpen: there is nothing to wait for yet.
-func TestAFullDiskStopsAnOpen(t *testing.T) {
+// TestAStoreIsClosedOnAFullDisk: Pebble has something to write then, which nobody reads.
+func TestAStoreIsClosedOnAFullDisk(t *testing.T) {
 	var full atomic.Bool
 	mem := vfs.NewMem()
-	if err := mustOpen(t, mem).Close(); err != nil {
+	s := mustOpenHeld(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})), nil)
+	m := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
+	if err := m.apply(s); err != nil {
 		t.Fatal(err)
 	}
 	full.Store(true)
-	fatal := make(chan string, 1)
-	go func() {
-		s, err := openTest(fullFor(mem, &full, func() {}), func(msg string) {
-			fatal <- msg
-			runtime.Goexit() // as the process would
-		})
-		t.Errorf("Open: %v, %v", s, err)
-	}()
-	if msg := <-fatal; !strings.Contains(msg, "no space left") {
-		t.Errorf("fatal: %s", msg)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	survives(t, mem, m.after(state{entries: map[string]string{}}))
+}
+
+// TestAFullDiskStopsAnOpen: there is nothing to wait for yet. Open returns the error, of any of its writes.
+func TestAFullDiskStopsAnOpen(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		for room := 0; ; room++ { // for so many writes
+			mem := vfs.NewCrashableMem()
+			m := merge{pos: "1", entries: map[string][]byte{"a": {1}}}
+			if there {
+				s := mustOpen(t, mem)
+				if err := errors.Join(m.apply(s), s.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left := room
+			fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				switch op.Kind {
+				case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpMkdirAll:
+					if left--; left < 0 {
+						return syscall.ENOSPC
+					}
+				}
+				return nil
+			}))
+			s, err := openWith(Options{FS: fs, HoldCompaction: true, Logger: slog.New(slog.DiscardHandler),
+				Fatal: func(msg string) { t.Errorf("there: %v, room %d: fatal: %s", there, room, msg) }})
+			if err == nil {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				break
+			}
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("there: %v, room %d: %v", there, room, err)
+			}
+			if there { // of files that may be open yet
+				survives(t, mem.CrashClone(vfs.CrashCloneCfg{}), m.after(state{entries: map[string]string{}}))
+			}
+		}
 	}
 }

@@ -59,7 +59,7 @@ type Store struct {
 	tuning   *pebble.Options
 	dirs     *dirFS
 	pace     *pacer
-	room     room
+	room     *room
 	schedule *compactScheduler
 
 	failed  atomic.Bool // set by the first fatal error, read by Apply
@@ -85,7 +85,9 @@ type Store struct {
 }
 
 // Open opens the store in o.Dir, or makes an empty one. Tables that an
-// interrupted Apply left behind are removed. A damaged MANIFEST is ErrCorrupt.
+// interrupted Apply left behind are removed. A damaged MANIFEST is ErrCorrupt. A full
+// disk is the file system's error; the process should end then, since Pebble may keep
+// files open.
 func Open(o Options) (*Store, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -107,8 +109,8 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{opts: o, pace: newPacer(o.CompactionShare), tableBytes: tableBytes}
 	s.dirs = &dirFS{FS: o.FS, own: o.Dir, fail: func(msg string) { s.fail(msg) }}
-	s.room = room{log: o.Logger, closed: s.pace.stopped}
-	roomy := &roomFS{FS: s.dirs, own: o.FS.PathJoin(o.Dir), room: &s.room} // the path as Pebble joins it
+	s.room = newRoom(o.Logger)
+	roomy := &roomFS{FS: s.dirs, own: o.FS.PathJoin(o.Dir), room: s.room} // the path as Pebble joins it
 	s.tuning = tuning(o, &pacedFS{FS: roomy, pace: s.pace}, pebbleLogger{s})
 	s.schedule = newCompactScheduler(o.HoldCompaction)
 	s.tuning.Experimental.CompactionScheduler = s.schedule
@@ -127,21 +129,24 @@ func Open(o Options) (*Store, error) {
 		return s, nil
 	}
 	// Pebble makes Dir, and makes that durable.
-	db, err := pebble.Open(o.Dir, s.tuning)
+	db, err := s.room.open(func() (*pebble.DB, error) { return pebble.Open(o.Dir, s.tuning) })
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", explain(err))
 	}
 	s.db = db
-	s.room.opened.Store(true)
 	if err := s.clearTemporary(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
+// GiveUp ends the waiting for room on a full disk, now and from now on: an Apply that
+// waits returns the file system's error. The store is of use for reads and Close only.
+func (s *Store) GiveUp() { s.room.giveUp() }
+
 // Close ends compactions in progress at full speed, waits for the calls that are
-// under way, and closes the files. Nothing needs to be written. A second Close
-// returns ErrClosed.
+// under way, and closes the files. Nothing needs to be written, so a full disk is no
+// error. A second Close returns ErrClosed.
 func (s *Store) Close() error {
 	s.life.Lock()
 	closed := s.life.closed
@@ -151,8 +156,9 @@ func (s *Store) Close() error {
 		return ErrClosed
 	}
 	s.pace.stop()
+	s.room.giveUp()
 	s.life.calls.Wait()
-	if err := s.db.Close(); err != nil {
+	if err := s.db.Close(); err != nil && !diskFull(err) { // Pebble ends its files with a mark that nobody needs
 		return fmt.Errorf("store: close: %w", err)
 	}
 	return nil
@@ -217,4 +223,13 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.s.opts.Logger.Error("store: " + fmt.Sprintf(format, args...))
 }
 
-func (l pebbleLogger) Fatalf(format string, args ...any) { l.s.fail(fmt.Sprintf(format, args...)) }
+// Fatalf is called for an error of the MANIFEST, among others. A full disk is one that room tells of.
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	for _, arg := range args {
+		if err, ok := arg.(error); ok && diskFull(err) && l.s.room.isTold(err) {
+			l.s.failed.Store(true)
+			return
+		}
+	}
+	l.s.fail(fmt.Sprintf(format, args...))
+}

@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Append writes one flush: a record for each chunk, then a commit record with epoch, the number of
@@ -38,6 +39,9 @@ func (l *Log) Append(epoch uint64, chunks [][]byte, meta []byte) error {
 
 // write writes a flush to the active segment.
 func (l *Log) write(epoch uint64, chunks [][]byte, meta []byte, bytes uint64) error {
+	if err := l.wantsRoom(bytes); err != nil {
+		return err
+	}
 	s := &l.active
 	l.enc.begin(s.file, s.id, s.off, s.synced)
 	err := l.enc.flush(epoch, chunks, meta, bytes)
@@ -50,7 +54,7 @@ func (l *Log) write(epoch uint64, chunks [][]byte, meta []byte, bytes uint64) er
 		return l.appendFailed(err)
 	}
 	s.off, s.zeroed = end, max(s.zeroed, l.enc.end())
-	l.lastEpoch = epoch
+	l.lastEpoch, l.fullAt = epoch, time.Time{}
 	l.activeBytes.Store(end)
 	return nil
 }
@@ -107,7 +111,7 @@ func (l *Log) appendFailed(cause error) error {
 	if !noSpace(cause) {
 		return l.fail(ErrFailed, fmt.Errorf("write at offset %d: %w", l.enc.base, cause))
 	}
-	l.active.dirty = l.enc.end()
+	l.active.dirty, l.fullAt = l.enc.end(), time.Now()
 	if err := l.neutralise(); err != nil {
 		return err
 	}

@@ -81,7 +81,8 @@
 //
 // ErrFailed is final, ErrSyncFailed among it: nothing can be appended any more, and only a new Open
 // tells what is on disk. ErrDiskFull is not: what was written of the flush is overwritten with zeros
-// and synced before anything else is written, and the caller tries again when it likes.
+// and synced before anything else is written, and the caller tries again when it likes: nothing is written
+// until there is room for it (room.go).
 //
 // # A disk that stalls
 //

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -61,6 +62,7 @@ type Log struct {
 	syncing   int64     // the offset that a sync between BeginSync and EndSync covers
 	syncingOf SegmentID // the segment of that
 	enc       encoder
+	fullAt    time.Time // when the last flush found no room; zero: it did not
 	failed    error     // sticky, matches ErrFailed; or ErrClosed
 	over      *failover // nil: there is none
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -38,6 +39,22 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 	eng, recovery, err := engine.Open(engine.Options{Dir: dir, Policy: policy(cfg), Logger: log,
 		Hot: &hot, Contracts: contracts(cfg), LogFailoverDir: failover, MaxMemory: maxMemory(cfg),
 		LogStall: time.Duration(cfg.Int("log-failover-threshold")) * time.Millisecond})
+	if err != nil {
+		return openFailed(dir, failover, err)
+	}
+	logRecovery(cfg, recovery, log)
+	defer writePIDFile(cfg.Value("pidfile"), log)()
+
+	served := serve(cfg, eng, recovery, log)
+	closed := closeFailed(dir, eng.Close())
+	if served == nil && closed == nil {
+		log.Info("countd stopped")
+	}
+	return errors.Join(served, closed)
+}
+
+// openFailed says why the data directory cannot be opened, and what to do.
+func openFailed(dir, failover string, err error) error {
 	switch {
 	case errors.Is(err, engine.ErrLocked):
 		return fmt.Errorf("the data directory %s is in use by another process; "+
@@ -45,22 +62,33 @@ func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
 	case engine.IsDamage(err):
 		return fmt.Errorf("the data directory %s is damaged: %w; countd check %s --repair salvages what "+
 			"can be, or restore a backup", dir, err, dir)
+	case errors.Is(err, engine.ErrDiskFull):
+		return fmt.Errorf("%s: make room on it and start again (%w)", fullDisk(dir, failover, err), err)
 	case errors.Is(err, engine.ErrFailover):
 		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
-	case err != nil:
-		return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
 	}
-	logRecovery(cfg, recovery, log)
-	defer writePIDFile(cfg.Value("pidfile"), log)()
+	return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
+}
 
-	served := serve(cfg, eng, recovery, log)
-	closed := eng.Close()
-	if closed != nil {
-		closed = fmt.Errorf("the data was not closed cleanly: %w", closed)
-	} else if served == nil {
-		log.Info("countd stopped")
+// closeFailed says what it means that closing the data directory answers err; nil: nothing.
+func closeFailed(dir string, err error) error {
+	switch {
+	case errors.Is(err, engine.ErrUnsaved):
+		return fmt.Errorf("the last writes are not saved in the data directory %s, and as not every reply "+
+			"waited for the disk, acknowledged ones may be among them: %w", dir, err)
+	case err != nil:
+		return fmt.Errorf("the data was not closed cleanly: %w", err)
 	}
-	return errors.Join(served, closed)
+	return nil
+}
+
+// fullDisk says which disk is full, by the path in err.
+func fullDisk(dir, failover string, err error) string {
+	var path *fs.PathError
+	if failover != "" && errors.As(err, &path) && filepath.Dir(path.Path) == failover {
+		return fmt.Sprintf("the disk of the failover directory %s (see --log-failover-dir) is full", failover)
+	}
+	return fmt.Sprintf("the disk of the data directory %s (see --dir) is full", dir)
 }
 
 // serve runs a server on eng until SIGTERM, SIGINT or SHUTDOWN.
