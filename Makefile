@@ -21,7 +21,7 @@ test: ## run all tests
 race: ## run all tests under the race detector
 	$(GO) test -race ./...
 
-fuzz: ## run every fuzz target for FUZZTIME (20s) each
+fuzz: ## run every fuzz target for FUZZTIME (20s) each, after an instrumented build, which takes minutes the first time
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; \

@@ -297,10 +297,17 @@ func TestTheCommandLine(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q", tc.argv, code, errOut.String())
 		}
 	}
-	out.Reset()
-	code := run([]string{"--help"}, &out, io.Discard)
-	if code != 0 || !strings.Contains(out.String(), "--zipf-s s\n") {
-		t.Errorf("--help: exit code %d, %q", code, out.String())
+	for _, ask := range []string{"--help", "help"} {
+		out.Reset()
+		code := run([]string{ask}, &out, io.Discard)
+		if code != 0 || !strings.Contains(out.String(), "--zipf-s s\n") {
+			t.Errorf("%s: exit code %d, %q", ask, code, out.String())
+		}
+		for _, name := range []string{"compare", "model", "fill", "verify", "soak"} {
+			if !strings.Contains(out.String(), "\n  bench "+name+" ") {
+				t.Errorf("%s does not name %s", ask, name)
+			}
+		}
 	}
 }
 

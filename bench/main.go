@@ -44,6 +44,8 @@ func run(argv []string, stdout, stderr io.Writer) int {
 		switch argv[0] {
 		case "run":
 			argv = argv[1:]
+		case "help": // of Redis's commands none has this name
+			argv = []string{"--help"}
 		case "compare":
 			command, name, argv = runCompare, "compare", argv[1:]
 		case "model":

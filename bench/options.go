@@ -125,7 +125,13 @@ func runLoad(argv []string, stdout, stderr io.Writer) error {
 			"COMMAND that one is sent instead of the mix; {key} and {elem} in it are drawn each time.\n\n"+
 			"  bench --port 6379 --pipeline 64 --mix INCRBY=80,GET=20 --keys zipf\n"+
 			"  bench --rate 20000 --pipeline 1 --conns 100 --json\n"+
-			"  bench --keys uniform PFADD hll:{key} {elem}\n\n")
+			"  bench --keys uniform PFADD hll:{key} {elem}\n\n"+
+			"It also does, each with a --help of its own:\n\n"+
+			"  bench compare   countd and redis-server in turn, with ratios\n"+
+			"  bench model     a hot counter on many cores, computed\n"+
+			"  bench fill      many counters of known values\n"+
+			"  bench verify    a sample of those, compared\n"+
+			"  bench soak      a long load with kill -9, every value compared\n\n")
 		printFlags(f)
 	}
 	if err := parseFlags(f, argv, stdout); err != nil {

@@ -50,7 +50,7 @@ type CheckReport struct {
 
 // Problem is damage of a file.
 type Problem struct {
-	File   string // below the directory
+	File   string // below the directory, or the directory itself
 	Offset int64  // -1: the file as a whole
 	What   string
 }
@@ -70,6 +70,9 @@ func IsDamage(err error) bool {
 	return errors.Is(err, wal.ErrCorrupt) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, ErrIdentity) ||
 		errors.Is(err, ErrDamaged)
 }
+
+// MayRepair reports whether Repair may help against an error of Open.
+func MayRepair(err error) bool { return IsDamage(err) && !errors.Is(err, errIdentityLost) }
 
 // maxBadEntries bounds the entries of the store that a report names.
 const maxBadEntries = 20
@@ -152,7 +155,7 @@ func lockDir(disk vfs.FS, dir string) (io.Closer, error) {
 	case isLocked(err):
 		return nil, fmt.Errorf("%w: %s", ErrLocked, dir)
 	case err != nil:
-		return nil, fmt.Errorf("engine: data directory: %w", err)
+		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return lock, nil
 }
@@ -202,7 +205,8 @@ func (c *checker) problem(file string, offset int64, format string, args ...any)
 	if c.silent {
 		return
 	}
-	c.report.Problems = append(c.report.Problems, Problem{file, offset, fmt.Sprintf(format, args...)})
+	what := strings.TrimPrefix(fmt.Sprintf(format, args...), "engine: ") // an error of ours
+	c.report.Problems = append(c.report.Problems, Problem{file, offset, what})
 }
 
 func (c *checker) note(format string, args ...any) {
@@ -267,7 +271,7 @@ func (c *checker) checkIdentity() error {
 	b, err := readSmallFile(c.disk, c.path(identityName), maxIdentityBytes)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		c.problem(identityName, -1, "missing; it is the same in every backup of this directory, copy it from one")
+		c.problem(identityName, -1, "missing; %s", identityHelp)
 		return nil
 	case err != nil:
 		return err

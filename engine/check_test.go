@@ -87,8 +87,9 @@ func TestCheckFindsNothingAfterACrash(t *testing.T) {
 		for _, n := range before.Keys {
 			sum += n
 		}
-		if rec.Keys != sum {
-			t.Fatalf("%s: %d keys recovered, Check counts %d", what, rec.Keys, sum)
+		if rec.Keys != sum || rec.StoreKeys != before.StoredKeys {
+			t.Fatalf("%s: %d keys recovered, %d of them stored; Check counts %d and %d", what, rec.Keys,
+				rec.StoreKeys, sum, before.StoredKeys)
 		}
 		if _, err := Check(CheckOptions{Dir: "data", FS: fs}); !errors.Is(err, ErrLocked) {
 			t.Fatalf("%s: Check beside a server: %v", what, err)

@@ -83,7 +83,7 @@ func (c *checker) checkSegment(s *wal.Examined) error {
 			"a start cuts them off", name, s.End, s.Torn)
 	}
 	if s.Unusable || s.Damage != nil {
-		n, err := c.log.ReadLost(s, func(uint64, uint32, []byte) {})
+		n, err := c.log.ReadLost(s, func(uint64, uint32, []byte) {}, nil)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,8 @@ func (c *checker) checkEntries() error {
 	for db, n := range stored {
 		c.report.StoredKeys += n
 		if c.pos.counted && len(c.report.Problems) == 0 && n != c.pos.keys[db] {
-			c.problem(storeDir, -1, "%d keys of database %d, but the last merge says %d", n, db, c.pos.keys[db])
+			c.problem(storeDir, -1, "%s of database %d, but the last merge says %d", count(n, "key", "keys"), db,
+				c.pos.keys[db])
 		}
 	}
 	for db, n := range c.report.Keys {
@@ -41,7 +42,8 @@ func (c *checker) checkEntries() error {
 			continue
 		}
 		c.report.LostKeys += c.expected[db] - n
-		c.problem(".", -1, "%d keys of database %d, but the last flush says %d", n, db, c.expected[db])
+		c.problem(c.dir, -1, "%s of database %d, but the last flush says %d", count(n, "key", "keys"), db,
+			c.expected[db])
 	}
 	return nil
 }
@@ -109,8 +111,8 @@ func (c *checker) readStore(fn func(key, value []byte) error) error {
 	}
 	outOfDate, more, err := c.store.Salvage(c.tables, fn)
 	if outOfDate > 0 {
-		c.note("%d older entries lie in the same ranges of keys as the damaged blocks of the store; "+
-			"they may be out of date", outOfDate)
+		c.note("in the same ranges of keys as the damaged blocks of the store there may be values that are out "+
+			"of date: %s", count(outOfDate, "older entry", "older entries"))
 	}
 	for _, e := range more {
 		c.problem(storeDir, -1, "%v", e)

@@ -121,6 +121,9 @@ func TestOlderFormatsAreRead(t *testing.T) {
 			if rec.Keys != keys || getInt(t, e, "a") != want || getInt(t, e, "b") != keys-2 {
 				t.Errorf("%s: %d keys, a is %d, b is %d", what, rec.Keys, getInt(t, e, "a"), getInt(t, e, "b"))
 			}
+			if stored := map[bool]int64{false: -1, true: 2}[version >= 3]; rec.StoreKeys != stored {
+				t.Errorf("%s: %d keys in the store, want %d", what, rec.StoreKeys, stored)
+			}
 			op := Op{NowMs: e.NowMs()}
 			if v, err := e.Get(&op, []byte("s")); err != nil || string(v.Bytes) != "hi" {
 				t.Errorf("%s: s is %q, %v", what, v.Bytes, err)

@@ -33,6 +33,12 @@ var ErrFormat = errors.New("engine: data directory has an unknown format")
 // the right seed the data cannot be told apart from other keys' data.
 var ErrIdentity = errors.New("engine: the data directory's IDENTITY file is damaged or missing")
 
+// errIdentityLost is an ErrIdentity that Repair cannot help: there is no seed, or that of other data.
+var errIdentityLost = fmt.Errorf("%w", ErrIdentity)
+
+// identityHelp is what to do about it.
+const identityHelp = "it is the same in every backup of this directory, copy it from one"
+
 // loadIdentity reads the identity of dir, or gives it one where it has neither that nor data.
 func loadIdentity(fs vfs.FS, dir string) (shards.Seed, error) {
 	path := fs.PathJoin(dir, identityName)
@@ -40,8 +46,8 @@ func loadIdentity(fs vfs.FS, dir string) (shards.Seed, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		for _, part := range []string{storeDir, walDir} {
 			if names, err := fs.List(fs.PathJoin(dir, part)); err == nil && len(names) > 0 {
-				return shards.Seed{}, fmt.Errorf("%w: %s is not there, but %s is; restore it from a backup",
-					ErrIdentity, path, fs.PathJoin(dir, part))
+				return shards.Seed{}, fmt.Errorf("%w: %s is not there, but %s is; %s",
+					errIdentityLost, path, fs.PathJoin(dir, part), identityHelp)
 			}
 		}
 		return createIdentity(fs, dir, path)
@@ -65,10 +71,10 @@ func parseIdentity(b []byte, path string) (seed shards.Seed, err error) {
 		return seed, newerFormat(path, version, formatVersion)
 	case n >= 1 && version > formatVersion:
 		return seed, fmt.Errorf("%w: %s says format %d, and this countd reads formats up to %d: a later "+
-			"version of countd wrote it, or it is damaged; then restore it from a backup", ErrIdentity, path,
-			version, formatVersion)
+			"version of countd wrote it, or it is damaged; then: %s", ErrIdentity, path,
+			version, formatVersion, identityHelp)
 	case n < 3 || string(b) != string(appendIdentity(nil, seed)):
-		return seed, fmt.Errorf("%w: %s; restore it from a backup", ErrIdentity, path)
+		return seed, fmt.Errorf("%w: %s; %s", ErrIdentity, path, identityHelp)
 	}
 	return seed, nil
 }

@@ -20,7 +20,7 @@ import (
 
 // Recovery says what Open found.
 type Recovery struct {
-	StoreKeys      int64 // entries read from the store
+	StoreKeys      int64 // entries of the store, by its position; -1: one of an older version does not say
 	ReplayedImages int64 // images read from the log
 	ReplayedBytes  int64
 	TruncatedBytes int64 // torn tail of the log, cut off
@@ -142,12 +142,12 @@ func (e *Engine) openFiles() (err error) {
 		}
 	}()
 	if err := makeDir(disk, dir); err != nil {
-		return fmt.Errorf("engine: data directory: %w", err)
+		return fmt.Errorf("engine: %w", err)
 	}
 	for name, refuse := range map[string]error{backupFileName: ErrIsBackup, repairFile: ErrRepairing} {
 		switch there, err := exists(disk, disk.PathJoin(dir, name)); {
 		case err != nil:
-			return fmt.Errorf("engine: data directory: %w", err)
+			return fmt.Errorf("engine: %w", err)
 		case there:
 			return fmt.Errorf("%w: %s", refuse, dir)
 		}

@@ -80,6 +80,17 @@ func decodePosition(b []byte) (position, error) {
 	return p, nil
 }
 
+// total is how many entries there are in all databases, -1 where that is not known.
+func (p *position) total() (sum int64) {
+	if !p.counted {
+		return -1
+	}
+	for _, n := range p.keys {
+		sum += n
+	}
+	return sum
+}
+
 // change takes an image that is not of an entry, and reports whether it was one.
 func (p *position) change(im *image) bool {
 	switch im.op {

@@ -19,6 +19,7 @@ func (e *Engine) recover(rec *Recovery) error {
 		return err
 	}
 	e.merge.merged.Store(uint64(pos.segment))
+	rec.StoreKeys = pos.total()
 	l := loader{e: e, pos: pos, rec: rec, images: newImageSorter(e.seed)}
 	var a assembler
 	info, err := e.files.wal.Replay(pos.segment, func(epoch uint64, chunk []byte) error {
@@ -80,7 +81,7 @@ func (l *loader) openTables(tail *unapplied) error {
 				return err
 			}
 			if l.e.seed.Hash(im.key) != hash {
-				return fmt.Errorf("%w: its seed is not that of the stored keys", ErrIdentity)
+				return fmt.Errorf("%w: its seed is not that of the stored keys; %s", errIdentityLost, identityHelp)
 			}
 			return errEnough
 		})

@@ -233,7 +233,7 @@ func TestRepairSaysHowMuchIsLost(t *testing.T) {
 	}
 	said := strings.Join(steps, "\n")
 	var lost []int
-	for _, m := range regexp.MustCompile(`wal/00000\d\.log: .* at least (\d+) flushes with (\d+) keys are lost`).
+	for _, m := range regexp.MustCompile(`wal/00000\d\.log: .* at least (\d+) flushes with (?:at least )?(\d+) keys are lost`).
 		FindAllStringSubmatch(said, -1) {
 		flushes, _ := strconv.Atoi(m[1])
 		keys, _ := strconv.Atoi(m[2])
@@ -253,6 +253,88 @@ func TestRepairSaysHowMuchIsLost(t *testing.T) {
 	for i := range got {
 		if i > names[len(got)-1] {
 			t.Errorf("%s is there, but not all before it", i)
+		}
+	}
+}
+
+// TestWhatIsSaidOfLostFlushes: chunks of two images, of which some are not there.
+func TestWhatIsSaidOfLostFlushes(t *testing.T) {
+	seed := randomSeed()
+	chunk := func(names ...string) (b []byte) {
+		for _, name := range names {
+			b = append(append(b, imageInt, 1, byte(len(name))), name...) // in space 1
+			b = append(b, 2)                                             // the value 1
+		}
+		return b
+	}
+	const tail = ": those keys have the values that they had before, and are gone if they were new"
+	for _, tc := range []struct {
+		what    string
+		lose    func(l *lostKeys)
+		flushes int
+		whole   bool
+		want    string
+	}{
+		{"a flush", func(l *lostKeys) { l.chunk(5, 0, chunk("a")); l.commit(5, 1) }, 1, false,
+			"at least 1 flush with 1 key is lost" + tail},
+		{"two, with one key twice", func(l *lostKeys) {
+			l.chunk(5, 0, chunk("a", "b"))
+			l.commit(5, 1)
+			l.chunk(6, 0, chunk("b"))
+			l.chunk(6, 1, chunk("c"))
+			l.commit(6, 2)
+		}, 2, false, "at least 2 flushes with 3 keys are lost" + tail},
+		{"only the end of one", func(l *lostKeys) { l.commit(5, 1) }, 1, false,
+			"at least 1 flush is lost, and how many keys were in it is not known" + tail},
+		{"the second chunk is missing", func(l *lostKeys) { l.chunk(5, 0, chunk("a")); l.commit(5, 2) }, 1, false,
+			"at least 1 flush with at least 1 key is lost; not all of its keys are known" + tail},
+		{"the first chunk is missing, then a whole flush", func(l *lostKeys) {
+			l.chunk(5, 1, chunk("a"))
+			l.commit(5, 2)
+			l.chunk(6, 0, chunk("b"))
+			l.commit(6, 1)
+		}, 2, false, "at least 2 flushes with at least 1 key are lost; not all keys of 1 of them are known" + tail},
+		{"one of nothing", func(l *lostKeys) { l.commit(5, 0) }, 1, false, "at least 1 flush is lost, with no keys"},
+		{"one without its end", func(l *lostKeys) { l.chunk(5, 0, chunk("a")) }, 0, false,
+			"parts of flushes, with 1 key, are lost" + tail},
+		{"nothing that can be read", func(*lostKeys) {}, 0, false,
+			"how many flushes and keys are lost cannot be told: such keys " + lostValues},
+		{"nothing", func(*lostKeys) {}, 0, true, "no flush was in it"},
+	} {
+		l := newLostKeys(&seed)
+		tc.lose(l)
+		if got := l.text(tc.flushes, tc.whole); got != tc.want {
+			t.Errorf("%s: %q\nwant %q", tc.what, got, tc.want)
+		}
+	}
+}
+
+// TestALostIdentityIsNotRepaired: a start does not say that a repair may help where there is no seed, or
+// that of other data.
+func TestALostIdentityIsNotRepaired(t *testing.T) {
+	_, o, _ := damageLife(t)
+	file := o.FS.PathJoin(o.Dir, identityName)
+	good, err := readSmallFile(o.FS, file, maxIdentityBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, tc := range map[string]struct {
+		content []byte
+		may     bool
+	}{
+		"missing":  {nil, false},
+		"another":  {appendIdentity(nil, randomSeed()), false},
+		"one byte": {append([]byte("C"), good[1:]...), true},
+	} {
+		if err := o.FS.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if tc.content != nil {
+			writeAll(t, o.FS, file, tc.content)
+		}
+		_, _, err := Open(o)
+		if !errors.Is(err, ErrIdentity) || MayRepair(err) != tc.may || !strings.Contains(err.Error(), identityHelp) {
+			t.Errorf("%s: %v, a repair may help: %v", what, err, MayRepair(err))
 		}
 	}
 }

@@ -64,8 +64,7 @@ func (r *repair) flip(dir, part, name string, offset int64, mask byte) error {
 
 // repairIdentity looks for the one bit that was flipped.
 func (r *repair) repairIdentity() error {
-	beyond := fmt.Errorf("engine: %s is the same in all backups of this directory, copy it from one; else %w",
-		identityName, ErrBeyondRepair)
+	beyond := fmt.Errorf("engine: %s: %s; else %w", identityName, identityHelp, ErrBeyondRepair)
 	b, err := readSmallFile(r.disk, r.path(identityName), maxIdentityBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return beyond

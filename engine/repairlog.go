@@ -74,7 +74,7 @@ func (r *repair) cutSegment(s *wal.Examined) error {
 // forgetFailover goes on without the failover directory, which is lost.
 func (r *repair) forgetFailover() error {
 	r.sayf("%s: forgotten; if the log was in that directory, what was written since is lost: keys that were "+
-		"written then have the values that they had before", failoverName)
+		"written then %s", failoverName, lostValues)
 	if err := r.keepFile("", failoverName); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (r *repair) forgetFailover() error {
 func (r *repair) sayLost(s *wal.Examined, what string) error {
 	name := r.segmentFile(s)
 	l := newLostKeys(r.seed)
-	flushes, err := r.log.ReadLost(s, l.chunk)
+	flushes, err := r.log.ReadLost(s, l.chunk, l.commit)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,6 @@ func (r *repair) sayLost(s *wal.Examined, what string) error {
 	if s.Damage != nil {
 		why = fmt.Sprintf("offset %d: damaged", s.At)
 	}
-	r.sayf("%s: %s: %s; at least %d flushes with %d keys are lost: those keys have the values that "+
-		"they had before", name, why, what, flushes, len(l.keys))
+	r.sayf("%s: %s: %s; %s", name, why, what, l.text(flushes, s.Damage == nil))
 	return nil
 }

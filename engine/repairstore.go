@@ -99,8 +99,8 @@ func (r *repair) rebuildStore() error {
 	for _, n := range r.report.Keys {
 		good += n
 	}
-	r.sayf("%s: made anew with the %d keys that are good, of the store and of the log; %d keys are lost",
-		storeDir, good, max(r.report.LostKeys, 0))
+	r.sayf("%s: made anew of what is good, in the store and in the log: %s; lost: %s", storeDir,
+		count(good, "key", "keys"), count(max(r.report.LostKeys, 0), "key", "keys"))
 	if err := r.disk.RemoveAll(r.path(storeNew)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

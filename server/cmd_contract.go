@@ -143,7 +143,7 @@ func cmdContractHelp(s *Session, args [][]byte) {
       Exact, the default: INCRBY is a fetch-and-add and no reply is given twice.
       Relaxed: a reply is a recent sum with the caller's own increment in it.
     * SHARDS (auto|<count>)
-      Over how many cells a hot counter is striped.
+      Over how many cells a hot counter is striped, at most one for each event loop.
     * DURABILITY (always|everysec|no)
       When a write may be acknowledged, in place of appendfsync.
     * STALENESS <milliseconds>

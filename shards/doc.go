@@ -23,7 +23,7 @@
 // Neither the index nor the arena contains a pointer, so the garbage collector does not look inside
 // them: 100 million entries cost it nothing. Only values above EmbedMax bytes and sketches live in
 // Go's heap, in the partition's blob list. A counter with a 16-byte key costs 32 bytes of arena and
-// 8 bytes of index at a load of 53 to 80 percent, about 50 bytes with the slack of both.
+// 8 bytes of index at a load of 53 to 80 percent, 50 to 65 bytes with the slack of both.
 //
 // # Why in hash order
 //

@@ -227,9 +227,10 @@ func (x *Examination) Read(s *Examined, fn func(epoch uint64, chunk []byte) erro
 
 // ReadLost calls fn for the chunks of a segment that can be read but not used: those behind its
 // damage, all where it is Unusable. They are in order, but there may be some missing between two;
-// index is the place of a chunk in its flush. It returns how many flushes had a commit record.
+// index is the place of a chunk in its flush. It calls commit, unless that is nil, where a flush ends that
+// had so many chunks, and returns how many did.
 func (x *Examination) ReadLost(
-	s *Examined, fn func(epoch uint64, index uint32, chunk []byte),
+	s *Examined, fn func(epoch uint64, index uint32, chunk []byte), commit func(epoch uint64, chunks uint32),
 ) (flushes int, err error) {
 	from := s.End
 	switch {
@@ -247,7 +248,14 @@ func (x *Examination) ReadLost(
 		switch kind, epoch, err := parsePrefix(record); {
 		case err != nil:
 		case kind == kindCommit:
+			h, _, err := parseCommit(record)
+			if err != nil {
+				return
+			}
 			flushes++
+			if commit != nil {
+				commit(epoch, h.chunks)
+			}
 		case kind == kindChunk:
 			if h, chunk, err := parseChunk(record); err == nil {
 				fn(epoch, h.index, chunk)

@@ -85,6 +85,10 @@ func checkExamined(t *testing.T, what string, fs *vfs.MemFS, want []flush) (cut,
 			if f := want[epoch-1]; int(index) >= len(f.chunks) || !bytes.Equal(f.chunks[index], chunk) {
 				t.Fatalf("%s: lost chunk %d of flush %d: %q", what, index, epoch, chunk)
 			}
+		}, func(epoch uint64, chunks uint32) {
+			if f := want[epoch-1]; int(chunks) != len(f.chunks) {
+				t.Fatalf("%s: lost flush %d of %d chunks, not %d", what, epoch, chunks, len(f.chunks))
+			}
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"countd/engine"
 )
@@ -83,7 +84,25 @@ func explainCheck(dir string, err error) error {
 	if errors.Is(err, engine.ErrLocked) {
 		return fmt.Errorf("a server uses %s; stop it, or check one of its backups", dir)
 	}
-	return err
+	return plain(err)
+}
+
+// plainError is an error whose text does not begin with the package that it comes from, which says nothing to
+// an operator.
+type plainError struct{ error }
+
+func plain(err error) error { return plainError{err} }
+
+func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "engine: ") }
+
+func (e plainError) Unwrap() error { return e.error }
+
+// count is a number with its noun.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func printReport(w io.Writer, r *engine.CheckReport) {
@@ -95,9 +114,11 @@ func printReport(w io.Writer, r *engine.CheckReport) {
 		}
 	}
 	fmt.Fprintf(w, "%s: %s\n", r.Dir, what)
-	fmt.Fprintf(w, "  store  %d tables, %d bytes, %d keys\n", r.Tables, r.StoreBytes, r.StoredKeys)
-	fmt.Fprintf(w, "  log    %d segments behind the store, %d bytes, %d flushes, %d images; last epoch %d\n",
-		r.Segments, r.LogBytes, r.Flushes, r.Images, r.Epoch)
+	fmt.Fprintf(w, "  store  %s, %d bytes, %s\n", count(r.Tables, "table", "tables"), r.StoreBytes,
+		count(r.StoredKeys, "key", "keys"))
+	fmt.Fprintf(w, "  log    %s behind the store, %d bytes, %s, %s; last epoch %d\n",
+		count(r.Segments, "segment", "segments"), r.LogBytes, count(r.Flushes, "flush", "flushes"),
+		count(r.Images, "image", "images"), r.Epoch)
 	fmt.Fprintf(w, "  keys   %d", total(r.Keys[:]))
 	for db, n := range r.Keys {
 		if n > 0 {
@@ -111,13 +132,16 @@ func printReport(w io.Writer, r *engine.CheckReport) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "DAMAGED: %s\n", p)
 	}
-	if r.LostFlushes > 0 {
+	switch {
+	case r.LostFlushes == 1:
+		fmt.Fprintln(w, "At least 1 flush lies behind damage of the log.")
+	case r.LostFlushes > 1:
 		fmt.Fprintf(w, "At least %d flushes lie behind damage of the log.\n", r.LostFlushes)
 	}
 	if len(r.Problems) == 0 {
 		fmt.Fprintln(w, "all is well")
 	} else {
-		fmt.Fprintf(w, "%d problems\n", len(r.Problems))
+		fmt.Fprintln(w, count(len(r.Problems), "problem", "problems"))
 	}
 }
 

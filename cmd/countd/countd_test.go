@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -207,6 +208,42 @@ func TestASecondProcessOnTheSameDataIsRefused(t *testing.T) {
 	}
 	if got := first.do("PING"); got != "+PONG" {
 		t.Errorf("the first process answers %s", got)
+	}
+}
+
+// TestAFailedStartSaysWhy: in words, on standard error and in the log file.
+func TestAFailedStartSaysWhy(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	lost := filepath.Join(dir, "lost", "wal")
+	if err := os.MkdirAll(lost, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(lost, "000001.log"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{
+		"file":     "cannot open the data directory file (see --dir): file is not a directory",
+		"file/a/b": "cannot open the data directory file/a/b (see --dir): file is not a directory",
+		"lost": "the data directory lost is damaged: the data directory's IDENTITY file is damaged or missing: " +
+			"lost/IDENTITY is not there, but lost/wal is; it is the same in every backup of this directory, copy " +
+			"it from one",
+	} {
+		code, _, stderr := runToEnd(t, dir, "--port", "0", "--dir", data, "--logfile", "log")
+		if code != exitFailed || stderr != "countd: "+want+"\n" {
+			t.Errorf("%s: exit code %d, %q", data, code, stderr)
+		}
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		if err != nil || !strings.Contains(string(log), `level=error msg="countd failed" err="`+want+`"`) {
+			t.Errorf("%s: %v, log:\n%s", data, err, log)
+		}
+	}
+	denied := &fs.PathError{Op: "stat", Path: dir + "/BACKUP", Err: syscall.EACCES} // root is never denied
+	want := "no permission to read and write it: stat " + dir + "/BACKUP: permission denied"
+	if err := cannotOpen(dir, fmt.Errorf("engine: %w", denied)); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

@@ -37,13 +37,13 @@ func runRestore(args []string, stdout, stderr io.Writer) int {
 	}
 	report, err := engine.Restore(backup, dir, nil)
 	if err != nil {
-		fmt.Fprintf(stderr, "countd restore: %v\n", err)
+		fmt.Fprintf(stderr, "countd restore: %v\n", plain(err))
 		if errors.Is(err, engine.ErrDamaged) {
 			printReport(stderr, report)
 		}
 		return exitFailed
 	}
-	fmt.Fprintf(stdout, "%s: %d keys, as of %s. Start with: countd --dir %s\n", dir, total(report.Keys[:]),
-		report.Made.Format(time.RFC3339), dir)
+	fmt.Fprintf(stdout, "%s: %s, as of %s. Start with: countd --dir %s\n", dir,
+		count(total(report.Keys[:]), "key", "keys"), report.Made.Format(time.RFC3339), dir)
 	return exitOK
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"countd/config"
@@ -17,13 +18,20 @@ import (
 )
 
 // start opens everything, serves until the stop, and closes everything.
-func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) error {
+func start(cfg *config.Config, hot engine.HotConfig, stderr io.Writer) (err error) {
 	tuneGC(cfg)
 	log, closeLog, err := openLog(cfg, stderr)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
+	if cfg.Value("logfile") != "" { // where one looks first; standard error may go nowhere
+		defer func() {
+			if err != nil {
+				log.Error("countd failed", "err", err)
+			}
+		}()
+	}
 	if err := checkAddresses(cfg.Addresses()); err != nil {
 		return err
 	}
@@ -59,15 +67,17 @@ func openFailed(dir, failover string, err error) error {
 	case errors.Is(err, engine.ErrLocked):
 		return fmt.Errorf("the data directory %s is in use by another process; "+
 			"stop that one or choose another directory with --dir", dir)
-	case engine.IsDamage(err):
+	case engine.MayRepair(err):
 		return fmt.Errorf("the data directory %s is damaged: %w; countd check %s --repair salvages what "+
-			"can be, or restore a backup", dir, err, dir)
+			"can be, or restore a backup", dir, plain(err), dir)
+	case engine.IsDamage(err):
+		return fmt.Errorf("the data directory %s is damaged: %w", dir, plain(err))
 	case errors.Is(err, engine.ErrDiskFull):
-		return fmt.Errorf("%s: make room on it and start again (%w)", fullDisk(dir, failover, err), err)
+		return fmt.Errorf("%s: make room on it and start again (%w)", fullDisk(dir, failover, err), plain(err))
 	case errors.Is(err, engine.ErrFailover):
-		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, err)
+		return fmt.Errorf("cannot open the data directory %s (see --log-failover-dir): %w", dir, plain(err))
 	}
-	return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, err)
+	return cannotOpen(dir, err)
 }
 
 // closeFailed says what it means that closing the data directory answers err; nil: nothing.
@@ -75,7 +85,7 @@ func closeFailed(dir string, err error) error {
 	switch {
 	case errors.Is(err, engine.ErrUnsaved):
 		return fmt.Errorf("the last writes are not saved in the data directory %s, and as not every reply "+
-			"waited for the disk, acknowledged ones may be among them: %w", dir, err)
+			"waited for the disk, acknowledged ones may be among them: %w", dir, plain(err))
 	case err != nil:
 		return fmt.Errorf("the data was not closed cleanly: %w", err)
 	}
@@ -89,6 +99,35 @@ func fullDisk(dir, failover string, err error) string {
 		return fmt.Sprintf("the disk of the failover directory %s (see --log-failover-dir) is full", failover)
 	}
 	return fmt.Sprintf("the disk of the data directory %s (see --dir) is full", dir)
+}
+
+// cannotOpen says why dir cannot be opened, in words where the system's would name a file that is not there.
+func cannotOpen(dir string, err error) error {
+	switch file := fileOnTheWay(dir); {
+	case errors.Is(err, syscall.ENOTDIR) && file != "":
+		return fmt.Errorf("cannot open the data directory %s (see --dir): %s is not a directory", dir, file)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("cannot open the data directory %s (see --dir): no permission to read and write it: %w",
+			dir, plain(err))
+	}
+	return fmt.Errorf("cannot open the data directory %s (see --dir): %w", dir, plain(err))
+}
+
+// fileOnTheWay is dir, or the nearest above it, that is there and no directory; "" if none.
+func fileOnTheWay(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil {
+			if info.IsDir() {
+				return ""
+			}
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
 }
 
 // serve runs a server on eng until SIGTERM, SIGINT or SHUTDOWN.
