@@ -118,6 +118,8 @@ type checker struct {
 	counted  bool
 	expected [Databases]int64
 	bad      int // entries of the store that are no good
+	// kin and strange count those whose hash is that of their key under IDENTITY's seed, and those of which it is not.
+	kin, strange int
 }
 
 func newChecker(o CheckOptions) (*checker, error) {

@@ -119,6 +119,9 @@ func (r *repair) round() error {
 		return fmt.Errorf("engine: %s: %w", r.report.Problems[0], ErrFormat)
 	case r.seed == nil:
 		return r.repairIdentity()
+	case r.foreign():
+		return fmt.Errorf("engine: %s: its seed is not that of the stored keys; %s; else %w", identityName,
+			identityHelp, ErrBeyondRepair)
 	case r.badOptions():
 		return r.dropOptions()
 	}

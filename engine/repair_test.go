@@ -310,7 +310,7 @@ func TestWhatIsSaidOfLostFlushes(t *testing.T) {
 }
 
 // TestALostIdentityIsNotRepaired: a start does not say that a repair may help where there is no seed, or
-// that of other data.
+// that of other data, and a repair refuses before its first step.
 func TestALostIdentityIsNotRepaired(t *testing.T) {
 	_, o, _ := damageLife(t)
 	file := o.FS.PathJoin(o.Dir, identityName)
@@ -335,6 +335,13 @@ func TestALostIdentityIsNotRepaired(t *testing.T) {
 		_, _, err := Open(o)
 		if !errors.Is(err, ErrIdentity) || MayRepair(err) != tc.may || !strings.Contains(err.Error(), identityHelp) {
 			t.Errorf("%s: %v, a repair may help: %v", what, err, MayRepair(err))
+		}
+		if tc.may {
+			continue
+		}
+		_, _, err = Repair(CheckOptions{FS: o.FS, Dir: o.Dir}, func(step string) { t.Errorf("%s: %s", what, step) })
+		if !errors.Is(err, ErrBeyondRepair) || !strings.Contains(err.Error(), identityHelp) {
+			t.Errorf("%s: a repair says %v", what, err)
 		}
 	}
 }
