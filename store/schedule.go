@@ -7,11 +7,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactScheduler is a pebble.CompactionScheduler that runs one compaction at a time, and none while it is
-// held. Pebble's own, which it follows, cannot be held; and Pebble starts a compaction as soon as it opens
+// compactScheduler is a pebble.CompactionScheduler that runs one compaction at a time, two while an Apply waits
+// for them, and none while it is held. Pebble's own, which it follows, cannot be held; and Pebble starts a compaction as soon as it opens
 // a store that needs one, and does not come back from Open before that has ended.
 type compactScheduler struct {
 	db   pebble.DBForCompaction
+	pace *pacer
 	poke chan struct{}
 	quit chan struct{}
 	bg   sync.WaitGroup
@@ -19,7 +20,7 @@ type compactScheduler struct {
 	mu struct {
 		sync.Mutex
 		held    bool
-		running bool // a compaction, or somebody asks for one
+		running int // compactions, and those that ask for one
 		ended   bool
 	}
 }
@@ -27,8 +28,11 @@ type compactScheduler struct {
 // scheduleTick is how often the scheduler asks for work that nobody told it of.
 const scheduleTick = 100 * time.Millisecond
 
-func newCompactScheduler(held bool) *compactScheduler {
-	s := &compactScheduler{poke: make(chan struct{}, 1), quit: make(chan struct{})}
+// maxCompactions run at a time.
+const maxCompactions = 2
+
+func newCompactScheduler(pace *pacer, held bool) *compactScheduler {
+	s := &compactScheduler{pace: pace, poke: make(chan struct{}, 1), quit: make(chan struct{})}
 	s.mu.held = held
 	return s
 }
@@ -63,9 +67,10 @@ func (s *compactScheduler) Register(_ int, db pebble.DBForCompaction) {
 			case <-tick.C:
 			case <-s.poke:
 			}
-			if ok, handle := s.TrySchedule(); ok {
+			for ok, handle := s.TrySchedule(); ok; ok, handle = s.TrySchedule() {
 				if waiting, _ := db.GetWaitingCompaction(); !waiting || !db.Schedule(handle) {
 					s.free()
+					break
 				}
 			}
 		}
@@ -85,16 +90,20 @@ func (s *compactScheduler) Unregister() {
 func (s *compactScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.held || s.mu.running || s.mu.ended {
+	limit := 1
+	if s.pace.urgent.Load() > 0 {
+		limit = maxCompactions
+	}
+	if s.mu.held || s.mu.running >= limit || s.mu.ended {
 		return false, nil
 	}
-	s.mu.running = true
+	s.mu.running++
 	return true, s
 }
 
 func (s *compactScheduler) free() {
 	s.mu.Lock()
-	s.mu.running = false
+	s.mu.running--
 	s.mu.Unlock()
 }
 

@@ -54,3 +54,45 @@ func TestAHeldStoreDoesNotCompact(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestTwoCompactionsRunWhileAnApplyWaits, else one, and none once the scheduler has ended.
+func TestTwoCompactionsRunWhileAnApplyWaits(t *testing.T) {
+	pace := newPacer(0.5)
+	s := newCompactScheduler(pace, true)
+	running := 0
+	fill := func() int {
+		for {
+			ok, handle := s.TrySchedule()
+			if !ok {
+				return running
+			}
+			if running++; running > maxCompactions || handle == nil {
+				t.Fatalf("%d run, the last with %v", running, handle)
+			}
+		}
+	}
+	end := func() { running--; s.Done() }
+	if fill() != 0 {
+		t.Error("one runs while it is held")
+	}
+	s.letGo()
+	if fill() != 1 {
+		t.Errorf("%d run, want 1", running)
+	}
+	pace.urgent.Add(1)
+	if fill() != 2 {
+		t.Errorf("%d run while an Apply waits, want 2", running)
+	}
+	pace.urgent.Add(-1)
+	if end(); fill() != 1 {
+		t.Errorf("%d run after one of two has ended, want 1", running)
+	}
+	if end(); fill() != 1 {
+		t.Errorf("%d run after all have ended, want 1", running)
+	}
+	end()
+	s.Unregister()
+	if fill() != 0 {
+		t.Error("one begins behind the end")
+	}
+}
