@@ -140,6 +140,25 @@ func decodeImage(b []byte) (im image, rest []byte, err error) {
 	return im, d.b, d.err
 }
 
+// scanImage is decodeImage for one who wants to know what an image is of; of most it is half the work.
+func scanImage(b []byte) (op byte, space uint64, key, rest []byte, err error) {
+	if len(b) > 0 && b[0] == imageInt {
+		space, n := binary.Uvarint(b[1:])
+		if n > 0 {
+			at := 1 + n
+			size, n := binary.Uvarint(b[at:])
+			if at += n; n > 0 && size <= MaxStringLen && size <= uint64(len(b)-at) {
+				end := at + int(size)
+				if _, n := binary.Varint(b[end:]); n > 0 {
+					return imageInt, space, b[at:end:end], b[end+n:], nil
+				}
+			}
+		}
+	}
+	im, rest, err := decodeImage(b)
+	return im.op, im.space, im.key, rest, err
+}
+
 func (im *image) decodeState(d *decoder, op byte) {
 	im.op, im.expireAt = op&^imageFlags, NoExpiry
 	if op&imageExpiry != 0 {

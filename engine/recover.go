@@ -20,15 +20,13 @@ func (e *Engine) recover(rec *Recovery) error {
 	}
 	e.merge.merged.Store(uint64(pos.segment))
 	rec.StoreKeys = pos.total()
-	l := loader{e: e, pos: pos, rec: rec, images: newImageSorter(e.seed)}
-	var a assembler
+	l := loader{e: e, pos: pos, rec: rec}
+	images := newImageSorter(e.seed)
 	info, err := e.files.wal.Replay(pos.segment, func(epoch uint64, chunk []byte) error {
-		return a.chunk(epoch, chunk, l.replayed)
+		return images.chunk(epoch, chunk, func(im *image) { l.pos.change(im) })
 	})
-	if err == nil {
-		err = a.end()
-	}
-	tail, sortErr := l.images.end()
+	tail, sortErr := images.end()
+	rec.ReplayedImages = images.count
 	if err = errors.Join(err, sortErr); errors.Is(err, errImageBad) || errors.Is(err, errImageShort) {
 		err = fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
@@ -63,8 +61,6 @@ type loader struct {
 	e   *Engine
 	pos position // as of what was read last
 	rec *Recovery
-
-	images *imageSorter
 }
 
 // openTables makes the tables of the databases that have stored entries, or images in the tail. It comes
@@ -119,17 +115,6 @@ func (l *loader) count() (err error) {
 	}
 	l.e.commit.keys = l.pos.keys
 	return err
-}
-
-// replayed takes one image of the log.
-func (l *loader) replayed(im *image, raw []byte) error {
-	l.rec.ReplayedImages++
-	if isEntry(im.op) {
-		l.images.put(raw)
-	} else {
-		l.pos.change(im)
-	}
-	return nil
 }
 
 func (l *loader) table(db int) *shards.Table {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 
@@ -31,25 +32,40 @@ const (
 	imageBatchBytes = 2 << 20
 	// maxSorters bounds the goroutines that sort: reading the log is one goroutine's work.
 	maxSorters = 4
+	// prefaultBytes is a size from which a slice takes whole pages of the system's.
+	prefaultBytes = 128 << 10
 )
 
-// An imageSorter collects images and has them sorted by goroutines beside.
+// An imageSorter takes the chunks of flushes, collects the images of entries, and has them sorted by goroutines
+// beside.
 type imageSorter struct {
 	seed  shards.Seed
 	queue chan *imageBatch
+	spare chan []byte    // buffers of imageBatchBytes that were sorted
 	wg    sync.WaitGroup // batches that were handed out
 	next  []byte
 	tail  unapplied
 	ended bool
+
+	epoch uint64 // of the flush that is being taken
+	carry []byte // what the last chunk had of an image that goes on in the next
+	count int64  // images that were taken
 }
 
 func newImageSorter(seed shards.Seed) *imageSorter {
-	s := &imageSorter{seed: seed, queue: make(chan *imageBatch, maxSorters)}
+	s := &imageSorter{seed: seed, queue: make(chan *imageBatch, maxSorters), spare: make(chan []byte, 2*maxSorters)}
 	for range min(runtime.GOMAXPROCS(0), maxSorters) {
 		go func() {
 			var scratch sortScratch
 			for b := range s.queue {
+				read := b.images
 				b.err = b.sort(s.seed, &scratch)
+				if cap(read) == imageBatchBytes {
+					select {
+					case s.spare <- read[:0]:
+					default:
+					}
+				}
 				s.wg.Done()
 			}
 		}()
@@ -57,15 +73,76 @@ func newImageSorter(seed shards.Seed) *imageSorter {
 	return s
 }
 
-// put takes an image of an entry, of which raw is the bytes; they are copied.
-func (s *imageSorter) put(raw []byte) {
-	if len(s.next)+len(raw) > imageBatchBytes && len(s.next) > 0 {
-		s.handOut()
+// chunk takes the next chunk of the log, which is copied. It calls change for images that are not of entries,
+// which are valid during the call. It finds out where images end, and copies as many as it can together.
+func (s *imageSorter) chunk(epoch uint64, chunk []byte, change func(im *image)) error {
+	if epoch != s.epoch {
+		if err := s.cut(); err != nil {
+			return err
+		}
+		s.epoch = epoch
+	}
+	b := chunk
+	if len(s.carry) > 0 {
+		s.carry = append(s.carry, chunk...)
+		b = s.carry
+	}
+	from, at := 0, 0 // what is to be copied, and where the scan is
+	for at < len(b) {
+		op, _, _, rest, err := scanImage(b[at:])
+		if err == errImageShort {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		s.count++
+		end := len(b) - len(rest)
+		switch {
+		case !isEntry(op):
+			im, _, err := decodeImage(b[at:])
+			if err != nil {
+				return err
+			}
+			s.take(b[from:at])
+			change(&im)
+			from = end
+		case len(s.next)+end-from > imageBatchBytes:
+			if s.take(b[from:at]); len(s.next) > 0 {
+				s.handOut()
+			}
+			from = at
+		}
+		at = end
+	}
+	s.take(b[from:at])
+	if len(s.carry) == 0 || at > 0 { // a large image in many chunks is not moved for each
+		s.carry = append(s.carry[:0], b[at:]...)
+	}
+	return nil
+}
+
+// cut reports what is left of an image that is cut off, at the end of a flush.
+func (s *imageSorter) cut() error {
+	if len(s.carry) > 0 {
+		return fmt.Errorf("flush of epoch %d: %w", s.epoch, errImageShort)
+	}
+	return nil
+}
+
+// take copies images of entries.
+func (s *imageSorter) take(images []byte) {
+	if len(images) == 0 {
+		return
 	}
 	if s.next == nil {
-		s.next = make([]byte, 0, max(imageBatchBytes, len(raw)))
+		select {
+		case s.next = <-s.spare:
+		default:
+			s.next = make([]byte, 0, max(imageBatchBytes, len(images)))
+		}
 	}
-	s.next = append(s.next, raw...)
+	s.next = append(s.next, images...)
 }
 
 func (s *imageSorter) handOut() {
@@ -76,7 +153,7 @@ func (s *imageSorter) handOut() {
 	s.queue <- b
 }
 
-// end waits for what was put, ends the goroutines, and returns the batches, with the first error. It may
+// end waits for what was taken, ends the goroutines, and returns the batches, with the first error. It may
 // be called again.
 func (s *imageSorter) end() (*unapplied, error) {
 	if !s.ended {
@@ -85,6 +162,9 @@ func (s *imageSorter) end() (*unapplied, error) {
 		}
 		close(s.queue)
 		s.wg.Wait()
+	}
+	if err := s.cut(); err != nil {
+		return nil, err
 	}
 	for _, b := range s.tail.batches {
 		if b.err != nil {
@@ -107,14 +187,14 @@ func (b *imageBatch) sort(seed shards.Seed, scratch *sortScratch) error {
 	b.spaces = make(map[uint64]struct{})
 	last := uint64(0) // no space
 	for rest := b.images; len(rest) > 0; {
-		im, next, err := decodeImage(rest)
+		_, space, key, next, err := scanImage(rest)
 		if err != nil {
 			return err
 		}
-		if im.space != last {
-			b.spaces[im.space], last = struct{}{}, im.space
+		if space != last {
+			b.spaces[space], last = struct{}{}, space
 		}
-		part := shards.PartOf(seed.Hash(im.key))
+		part := shards.PartOf(seed.Hash(key))
 		size := uint32(len(rest) - len(next))
 		parts, sizes = append(parts, uint16(part)), append(sizes, size)
 		ends[part] += size
@@ -126,6 +206,9 @@ func (b *imageBatch) sort(seed shards.Seed, scratch *sortScratch) error {
 		sum += size
 	}
 	sorted := make([]byte, len(b.images))
+	if len(sorted) >= prefaultBytes {
+		prefault(sorted)
+	}
 	at := uint32(0)
 	for i, size := range sizes {
 		to := &ends[parts[i]]

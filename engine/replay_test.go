@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,17 +170,97 @@ func TestImagesAreSortedByPartition(t *testing.T) {
 		images = append(images, image...)
 		want[shards.PartOf(h)] = append(want[shards.PartOf(h)], image...)
 	}
-	b := imageBatch{images: images}
-	if err := b.sort(seed, new(sortScratch)); err != nil {
-		t.Fatal(err)
-	}
-	for part := range shards.Partitions {
-		if string(b.of(part)) != string(want[part]) {
-			t.Fatalf("partition %d has %d bytes of images, want %d", part, len(b.of(part)), len(want[part]))
+	s := newImageSorter(seed)
+	for at := 0; at < len(images); at += 1000 { // cut anywhere
+		if err := s.chunk(1, images[at:min(at+1000, len(images))], nil); err != nil {
+			t.Fatal(err)
 		}
 	}
-	b = imageBatch{images: images[:len(images)-1]}
-	if b.sort(seed, new(sortScratch)) == nil {
-		t.Error("an image that is cut off is sorted")
+	tail, err := s.end()
+	if err != nil || len(tail.batches) != 1 || s.count != 5000 {
+		t.Fatalf("%d batches of %d images, %v", len(tail.batches), s.count, err)
+	}
+	for part := range shards.Partitions {
+		if got := tail.batches[0].of(part); string(got) != string(want[part]) {
+			t.Fatalf("partition %d has %d bytes of images, want %d", part, len(got), len(want[part]))
+		}
+	}
+	s = newImageSorter(seed)
+	if err := s.chunk(1, images[:len(images)-1], nil); err != nil {
+		t.Fatal(err)
+	}
+	// What the last image lacks is not taken from the next flush.
+	if err := s.chunk(2, images, nil); !errors.Is(err, errImageShort) || !strings.Contains(err.Error(), "epoch 1") {
+		t.Errorf("an image that is cut off before the next flush: %v", err)
+	}
+	if _, err := s.end(); !errors.Is(err, errImageShort) {
+		t.Errorf("an image that is cut off at the end: %v", err)
+	}
+}
+
+// TestFlushesOfAllSizesAreSorted: whatever the sizes of flushes and images, and whatever lies between entries, no
+// image is lost, and those of a partition stay in their order.
+func TestFlushesOfAllSizesAreSorted(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	table := shards.NewTable(shards.Seed{K0: 1, K1: 2}, true)
+	s := newImageSorter(table.Seed)
+	want, count := map[int][]byte{}, int64(0)
+	var spaces, gotSpaces []uint64
+	for epoch := uint64(1); epoch < 200; epoch++ {
+		var flush []byte
+		many := []int{0, 1, 3, 100, 100_000}[rng.IntN(5)]
+		if epoch%40 > 0 {
+			many = min(many, 100)
+		}
+		for range many {
+			if count++; rng.IntN(50) == 0 {
+				spaces = append(spaces, rng.Uint64N(100))
+				flush = appendSpaceImage(flush, rng.IntN(Databases), spaces[len(spaces)-1])
+				continue
+			}
+			key := fmt.Appendf(nil, "key:%d", rng.IntN(5000))
+			h := table.Hash(key)
+			part := shards.PartOf(h)
+			p := table.Part(part)
+			r := p.Find(h, key)
+			switch rng.IntN(8) {
+			case 0:
+				r = p.PutBytes(h, key, r, []byte(strings.Repeat("x", rng.IntN(40))))
+			case 1:
+				r = p.PutBytes(h, key, r, make([]byte, rng.IntN(10_000)))
+			default:
+				r = p.PutInt(h, key, r, rng.Int64())
+			}
+			if rng.IntN(4) == 0 {
+				r = p.SetExpireAt(h, r, rng.Int64())
+			}
+			image := appendImage(nil, table, p, r)
+			flush, want[part] = append(flush, image...), append(want[part], image...)
+		}
+		for len(flush) > 0 {
+			n := min(len(flush), 1+rng.IntN(300_000))
+			if err := s.chunk(epoch, flush[:n], func(im *image) { gotSpaces = append(gotSpaces, im.space) }); err != nil {
+				t.Fatal(err)
+			}
+			flush = flush[n:]
+		}
+	}
+	tail, err := s.end()
+	if err != nil || s.count != count || !slices.Equal(gotSpaces, spaces) {
+		t.Fatalf("%d images, want %d; %d of spaces, want %d; %v", s.count, count, len(gotSpaces), len(spaces), err)
+	}
+	if len(tail.batches) < 2 {
+		t.Errorf("%d batches", len(tail.batches))
+	}
+	for part := range shards.Partitions {
+		var got []byte
+		for _, b := range tail.batches {
+			got = append(got, b.of(part)...)
+		}
+		if string(got) != string(want[part]) {
+			t.Fatalf("partition %d has %d bytes of images, want %d", part, len(got), len(want[part]))
+		}
 	}
 }
