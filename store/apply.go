@@ -83,7 +83,6 @@ func (s *Store) awaitCompaction() {
 	}
 	s.pace.urgent.Add(1)
 	defer s.pace.urgent.Add(-1)
-	s.schedule.wake()
 	start := time.Now()
 	for s.behind() {
 		if time.Since(start) > maxApplyWait {

@@ -73,8 +73,7 @@ One compaction runs at a time, and what it writes is paced: it works in slices o
 millisecond and sleeps as long between them (Options.CompactionShare), so that it
 takes half a core at most and an event loop never waits long for a processor. When
 maxSublevels merges lie on top of one another Apply waits, and compaction runs
-unpaced, two at a time: 20 million new keys under 64 MB came at 81,800 a second, with
-one at 75,900.
+unpaced.
 
 An idle store has five goroutines and takes 0.15% of a core (a timer of Pebble's
 that looks for work ten times a second).

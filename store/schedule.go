@@ -7,12 +7,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactScheduler is a pebble.CompactionScheduler that runs one compaction at a time, two while an Apply waits
-// for them, and none while it is held. Pebble's own, which it follows, cannot be held; and Pebble starts a compaction as soon as it opens
+// compactScheduler is a pebble.CompactionScheduler that runs one compaction at a time, and none while it is
+// held. Pebble's own, which it follows, cannot be held; and Pebble starts a compaction as soon as it opens
 // a store that needs one, and does not come back from Open before that has ended.
 type compactScheduler struct {
 	db   pebble.DBForCompaction
-	pace *pacer
 	poke chan struct{}
 	quit chan struct{}
 	bg   sync.WaitGroup
@@ -20,7 +19,7 @@ type compactScheduler struct {
 	mu struct {
 		sync.Mutex
 		held    bool
-		running int // compactions, and those that ask for one
+		running bool // a compaction, or somebody asks for one
 		ended   bool
 	}
 }
@@ -28,11 +27,8 @@ type compactScheduler struct {
 // scheduleTick is how often the scheduler asks for work that nobody told it of.
 const scheduleTick = 100 * time.Millisecond
 
-// maxCompactions run at a time.
-const maxCompactions = 2
-
-func newCompactScheduler(pace *pacer, held bool) *compactScheduler {
-	s := &compactScheduler{pace: pace, poke: make(chan struct{}, 1), quit: make(chan struct{})}
+func newCompactScheduler(held bool) *compactScheduler {
+	s := &compactScheduler{poke: make(chan struct{}, 1), quit: make(chan struct{})}
 	s.mu.held = held
 	return s
 }
@@ -67,10 +63,9 @@ func (s *compactScheduler) Register(_ int, db pebble.DBForCompaction) {
 			case <-tick.C:
 			case <-s.poke:
 			}
-			for ok, handle := s.TrySchedule(); ok; ok, handle = s.TrySchedule() {
+			if ok, handle := s.TrySchedule(); ok {
 				if waiting, _ := db.GetWaitingCompaction(); !waiting || !db.Schedule(handle) {
 					s.free()
-					break
 				}
 			}
 		}
@@ -90,20 +85,16 @@ func (s *compactScheduler) Unregister() {
 func (s *compactScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := 1
-	if s.pace.urgent.Load() > 0 {
-		limit = maxCompactions
-	}
-	if s.mu.held || s.mu.running >= limit || s.mu.ended {
+	if s.mu.held || s.mu.running || s.mu.ended {
 		return false, nil
 	}
-	s.mu.running++
+	s.mu.running = true
 	return true, s
 }
 
 func (s *compactScheduler) free() {
 	s.mu.Lock()
-	s.mu.running--
+	s.mu.running = false
 	s.mu.Unlock()
 }
 

@@ -112,7 +112,7 @@ func Open(o Options) (*Store, error) {
 	s.room = newRoom(o.Logger)
 	roomy := &roomFS{FS: s.dirs, own: o.FS.PathJoin(o.Dir), room: s.room} // the path as Pebble joins it
 	s.tuning = tuning(o, &pacedFS{FS: roomy, pace: s.pace}, pebbleLogger{s})
-	s.schedule = newCompactScheduler(s.pace, o.HoldCompaction)
+	s.schedule = newCompactScheduler(o.HoldCompaction)
 	s.tuning.Experimental.CompactionScheduler = s.schedule
 	s.tuning.EventListener.BackgroundError = s.backgroundError
 	if err := checkOptions(o.FS, o.Dir, s.tuning); err != nil {

@@ -41,7 +41,7 @@ const (
 //   - DisableIngestAsFlushable: with no WAL, a flushable ingest would be remembered
 //     in memory only.
 //   - FS: a pointer, for Pebble compares file systems to see whether it may link.
-//   - One compaction runs at a time, or two (schedule.go): there are two cores, and the
+//   - Only one compaction runs at a time (schedule.go): there are two cores, and the
 //     server has better use for both.
 //   - No compression: hashes, short keys and numbers give up a sixth of their size to
 //     Snappy, for a fifth to a quarter of the processor time.
@@ -62,7 +62,7 @@ func tuning(o Options, fs vfs.FS, logger pebble.Logger) *pebble.Options {
 		L0CompactionFileThreshold:   maxTables,
 		L0StopWritesThreshold:       maxSublevels,
 		LBaseMaxBytes:               64 << 20,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		EventListener:               &pebble.EventListener{},
 		MemTableStopWritesThreshold: 4,
 	}
