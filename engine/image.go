@@ -253,54 +253,70 @@ func (d *decoder) bytes(limit uint64) []byte {
 	return b
 }
 
-// assembler decodes the images of flushes from the chunks that the log cut them into.
-type assembler struct {
-	epoch uint64
-	carry []byte
-	im    image // what fn is given
+// A carrier puts images together that the log has cut into chunks.
+type carrier struct {
+	epoch uint64 // of the flush at hand
+	carry []byte // what its last chunk had of an image that goes on in the next
 }
 
-// chunk calls fn for every image that ends in the chunk, with its bytes. Both are valid during the call.
-func (a *assembler) chunk(epoch uint64, chunk []byte, fn func(im *image, raw []byte) error) error {
-	if epoch != a.epoch {
-		if err := a.end(); err != nil {
+// chunk calls take with what there is of a flush from the begin of an image on. take returns how many bytes of
+// whole images it has taken; b is valid during the call.
+func (c *carrier) chunk(epoch uint64, chunk []byte, take func(b []byte) (taken int, err error)) error {
+	if epoch != c.epoch {
+		if err := c.end(); err != nil {
 			return err
 		}
-		a.epoch = epoch
+		c.epoch = epoch
 	}
 	b := chunk
-	if len(a.carry) > 0 {
-		a.carry = append(a.carry, chunk...)
-		b = a.carry
+	if len(c.carry) > 0 {
+		c.carry = append(c.carry, chunk...)
+		b = c.carry
 	}
-	whole := len(b)
-	for len(b) > 0 {
-		var rest []byte
-		var err error
-		a.im, rest, err = decodeImage(b)
-		if err == errImageShort {
-			break
-		}
-		if err == nil {
-			err = fn(&a.im, b[:len(b)-len(rest)])
-		}
-		if err != nil {
-			return err
-		}
-		b = rest
+	taken, err := take(b)
+	if err != nil {
+		return err
 	}
-	if len(a.carry) == 0 || len(b) < whole { // a large image in many chunks is not moved for each
-		a.carry = append(a.carry[:0], b...)
+	if len(c.carry) == 0 || taken > 0 { // a large image in many chunks is not moved for each
+		c.carry = append(c.carry[:0], b[taken:]...)
 	}
 	return nil
 }
 
 // end reports what is left of an image that is cut off. It comes after the last chunk.
-func (a *assembler) end() error {
-	if len(a.carry) > 0 {
-		return fmt.Errorf("flush of epoch %d: %w", a.epoch, errImageShort)
+func (c *carrier) end() error {
+	if len(c.carry) > 0 {
+		return fmt.Errorf("flush of epoch %d: %w", c.epoch, errImageShort)
 	}
 	return nil
+}
+
+// assembler decodes the images of flushes from the chunks that the log cut them into.
+type assembler struct {
+	carrier
+	im image // what fn is given
+}
+
+// chunk calls fn for every image that ends in the chunk, with its bytes. Both are valid during the call.
+func (a *assembler) chunk(epoch uint64, chunk []byte, fn func(im *image, raw []byte) error) error {
+	return a.carrier.chunk(epoch, chunk, func(b []byte) (taken int, err error) {
+		for taken < len(b) {
+			var rest []byte
+			a.im, rest, err = decodeImage(b[taken:])
+			if err == errImageShort {
+				return taken, nil
+			}
+			end := len(b) - len(rest)
+			if err == nil {
+				err = fn(&a.im, b[taken:end])
+			}
+			if err != nil {
+				return taken, err
+			}
+			taken = end
+		}
+		return taken, nil
+	})
 }
 
 // isEntry reports whether an image with this op is of an entry.

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"countd/store"
+)
 
 // A merge that failed is tried again after a while; the log keeps what it could not take. Where it found the
 // disk full it is tried as soon as there is more room, since it gives back more than it takes: the log may
@@ -29,7 +33,7 @@ func (e *Engine) retryMerge(err error) (r retry) {
 	if e.opts.mergeRetry > 0 {
 		r.at = time.Now().Add(e.opts.mergeRetry)
 	}
-	if job := e.merge.job.Load(); job != nil && diskFull(err) {
+	if job := e.merge.job.Load(); job != nil && store.DiskFull(err) {
 		var ok bool
 		if r.room, ok = e.room(); ok {
 			r.more = max(uint64(sealedBytes(job.sealed)/roomShare), 1)

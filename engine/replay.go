@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 
@@ -47,9 +46,8 @@ type imageSorter struct {
 	tail  unapplied
 	ended bool
 
-	epoch uint64 // of the flush that is being taken
-	carry []byte // what the last chunk had of an image that goes on in the next
-	count int64  // images that were taken
+	flush carrier
+	count int64 // images that were taken
 }
 
 func newImageSorter(seed shards.Seed) *imageSorter {
@@ -76,25 +74,19 @@ func newImageSorter(seed shards.Seed) *imageSorter {
 // chunk takes the next chunk of the log, which is copied. It calls change for images that are not of entries,
 // which are valid during the call. It finds out where images end, and copies as many as it can together.
 func (s *imageSorter) chunk(epoch uint64, chunk []byte, change func(im *image)) error {
-	if epoch != s.epoch {
-		if err := s.cut(); err != nil {
-			return err
-		}
-		s.epoch = epoch
-	}
-	b := chunk
-	if len(s.carry) > 0 {
-		s.carry = append(s.carry, chunk...)
-		b = s.carry
-	}
-	from, at := 0, 0 // what is to be copied, and where the scan is
+	return s.flush.chunk(epoch, chunk, func(b []byte) (int, error) { return s.scan(b, change) })
+}
+
+// scan takes the whole images that b begins with, and returns how many bytes they are.
+func (s *imageSorter) scan(b []byte, change func(im *image)) (at int, err error) {
+	from := 0 // what is to be copied
 	for at < len(b) {
 		op, _, _, rest, err := scanImage(b[at:])
 		if err == errImageShort {
 			break
 		}
 		if err != nil {
-			return err
+			return at, err
 		}
 		s.count++
 		end := len(b) - len(rest)
@@ -102,7 +94,7 @@ func (s *imageSorter) chunk(epoch uint64, chunk []byte, change func(im *image)) 
 		case !isEntry(op):
 			im, _, err := decodeImage(b[at:])
 			if err != nil {
-				return err
+				return at, err
 			}
 			s.take(b[from:at])
 			change(&im)
@@ -116,18 +108,7 @@ func (s *imageSorter) chunk(epoch uint64, chunk []byte, change func(im *image)) 
 		at = end
 	}
 	s.take(b[from:at])
-	if len(s.carry) == 0 || at > 0 { // a large image in many chunks is not moved for each
-		s.carry = append(s.carry[:0], b[at:]...)
-	}
-	return nil
-}
-
-// cut reports what is left of an image that is cut off, at the end of a flush.
-func (s *imageSorter) cut() error {
-	if len(s.carry) > 0 {
-		return fmt.Errorf("flush of epoch %d: %w", s.epoch, errImageShort)
-	}
-	return nil
+	return at, nil
 }
 
 // take copies images of entries.
@@ -163,7 +144,7 @@ func (s *imageSorter) end() (*unapplied, error) {
 		close(s.queue)
 		s.wg.Wait()
 	}
-	if err := s.cut(); err != nil {
+	if err := s.flush.end(); err != nil {
 		return nil, err
 	}
 	for _, b := range s.tail.batches {

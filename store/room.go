@@ -87,7 +87,7 @@ func (r *room) try(op func() error) error {
 	waited := false
 	for {
 		err := op()
-		if !diskFull(err) || !r.waits() {
+		if !DiskFull(err) || !r.waits() {
 			if waited && err == nil {
 				r.log.Info("the store goes on: there is room on the disk")
 			}
@@ -105,8 +105,8 @@ func (r *room) try(op func() error) error {
 	}
 }
 
-// diskFull reports whether err means a full disk, or an exhausted quota.
-func diskFull(err error) bool {
+// DiskFull reports whether err means a full disk, or an exhausted quota.
+func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 

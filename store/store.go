@@ -158,7 +158,7 @@ func (s *Store) Close() error {
 	s.pace.stop()
 	s.room.giveUp()
 	s.life.calls.Wait()
-	if err := s.db.Close(); err != nil && !diskFull(err) { // Pebble ends its files with a mark that nobody needs
+	if err := s.db.Close(); err != nil && !DiskFull(err) { // Pebble ends its files with a mark that nobody needs
 		return fmt.Errorf("store: close: %w", err)
 	}
 	return nil
@@ -226,7 +226,7 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 // Fatalf is called for an error of the MANIFEST, among others. A full disk is one that room tells of.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	for _, arg := range args {
-		if err, ok := arg.(error); ok && diskFull(err) && l.s.room.isTold(err) {
+		if err, ok := arg.(error); ok && DiskFull(err) && l.s.room.isTold(err) {
 			l.s.failed.Store(true)
 			return
 		}
